@@ -1,0 +1,108 @@
+/** Where an operation stands. The diagram of the moves between these is in ARCHITECTURE.md. */
+export type Status = 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'RETRYABLE' | 'WAITING' | 'UNKNOWN' | 'RELEASED'
+
+/** What may happen when a lease runs out: the next delivery takes over, or only an operator may decide. */
+export type TakeoverPolicy = 'auto' | 'never'
+
+/** An encoded value as it lies in the record, or the pointer to its parts. */
+export type StoredValue =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'brotli'; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'parts'
+      /** Fresh for each write of parts, so that no error path can overwrite the parts another write points at. */
+      readonly partsId: string
+      readonly count: number
+      /** Length in bytes of all parts together. */
+      readonly length: number
+      /** SHA-256 of all parts together, base64url. */
+      readonly sha256: string
+    }
+
+/** What is remembered of the error that ended an operation. */
+export interface StoredFailure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+}
+
+/** What a finished operation stores. A failure may carry the final wire response that its first caller got. */
+export type StoredOutcome =
+  | { readonly kind: 'value'; readonly value: StoredValue }
+  | { readonly kind: 'failure'; readonly failure: StoredFailure; readonly value?: StoredValue }
+
+/** One operation as it lies in the store. Times that end in `Ms` or `Until` are milliseconds, `expiresAt` is seconds. */
+export interface OperationRecord {
+  /** The operation's id: its namespace and a hash of namespace, scope and key. */
+  readonly id: string
+  readonly status: Status
+  /** 1 for a first claim, +1 per takeover. */
+  readonly attempt: number
+  /** Random id of the claim that holds, or last held, the operation. */
+  readonly token: string
+  /** +1 with every write. */
+  readonly rev: number
+  /** End of the exclusive lease, in ms. Only IN_PROGRESS has one; an IN_PROGRESS record without one counts as live. */
+  readonly leaseUntil?: number
+  readonly takeover: TakeoverPolicy
+  /** When the record stops protecting, in seconds (DynamoDB's TTL attribute). Absent: never. */
+  readonly expiresAt?: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+  readonly fingerprint: string
+  /** Recorded steps by name; they survive a takeover, and a record that has any never counts as absent. */
+  readonly steps: Readonly<Record<string, unknown>>
+  readonly outcome?: StoredOutcome
+  /** When a WAITING operation is due, in ms. Absent: it waits for a signal. */
+  readonly resumeAtMs?: number
+  /** Version of this shape. */
+  readonly schema: 1
+}
+
+/** The sort key under which the record itself lies; outbox items and receipts lie beside it. */
+export const RECORD_SORT_KEY = 'op'
+
+/** DynamoDB's TTL attribute. One constant for the runtime and the CDK constructs, so that they cannot differ. */
+export const TTL_ATTRIBUTE = 'expiresAt'
+
+/** A moment and the margin that clocks of two machines may differ by. */
+export interface Moment {
+  readonly nowMs: number
+  readonly clockSkewMs: number
+}
+
+/** Whether the record's retention is over. TTL deletion lags by days, so reads and conditions decide, not DynamoDB. */
+export function isExpired(record: Pick<OperationRecord, 'expiresAt'>, nowMs: number): boolean {
+  return record.expiresAt !== undefined && record.expiresAt <= Math.floor(nowMs / 1000)
+}
+
+/** Whether somebody may still be working. A record that names no lease counts as live, never as free. */
+export function isLeaseRunning(
+  record: Pick<OperationRecord, 'status' | 'leaseUntil'>,
+  { nowMs, clockSkewMs }: Moment,
+): boolean {
+  if (record.status !== 'IN_PROGRESS') return false
+  return record.leaseUntil === undefined || record.leaseUntil + clockSkewMs >= nowMs
+}
+
+/**
+ * Whether a claim may treat the record as if it were not there: released, or expired with nothing in it
+ * that a later attempt would need (a running lease, recorded steps, an unknown outcome).
+ */
+export function countsAsAbsent(record: OperationRecord, moment: Moment): boolean {
+  switch (record.status) {
+    case 'RELEASED':
+      return true
+    case 'COMPLETED':
+    case 'FAILED':
+      return isExpired(record, moment.nowMs)
+    case 'UNKNOWN':
+      return false
+    case 'IN_PROGRESS':
+    case 'RETRYABLE':
+    case 'WAITING':
+      return (
+        isExpired(record, moment.nowMs) && Object.keys(record.steps).length === 0 && !isLeaseRunning(record, moment)
+      )
+  }
+}

@@ -116,7 +116,10 @@ export class WaitingError extends LambdaOnceError {
 /** An effect of the operation was begun and nobody knows whether it happened. Running it again is not safe. */
 export class UnknownOutcomeError extends LambdaOnceError {
   constructor() {
-    super('UNKNOWN_OUTCOME', 'The outcome of the operation is unknown. An operator has to settle it; it is not run again.')
+    super(
+      'UNKNOWN_OUTCOME',
+      'The outcome of the operation is unknown. An operator has to settle it; it is not run again.',
+    )
   }
 }
 
@@ -160,7 +163,9 @@ export class OutcomeLostError extends LambdaOnceError {
 
 /** This execution no longer owns its operation: another one took over, or the record is gone. Nothing was written. */
 export class LeaseLostError extends LambdaOnceError {
-  constructor(message = 'The lease of this execution is over and another one may have taken over. Nothing was written.') {
+  constructor(
+    message = 'The lease of this execution is over and another one may have taken over. Nothing was written.',
+  ) {
     super('LEASE_LOST', message)
   }
 }

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { InvalidKeyError, InvalidOptionError } from './errors.ts'
 
 /** What a key may be made of. An array is one key of several parts. */
-export type KeyInput = string | number | bigint | null | undefined | readonly (string | number | bigint | null | undefined)[]
+export type KeyInput =
+  | string
+  | number
+  | bigint
+  | null
+  | undefined
+  | readonly (string | number | bigint | null | undefined)[]
 
 /** Who asks: a tenant, a principal, a route. Parts never run into each other. */
 export type Scope = string | readonly string[]

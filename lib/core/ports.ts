@@ -77,7 +77,10 @@ export type OperationEvent = {
   readonly operationId: string
   readonly atMs: number
 } & (
-  | { readonly type: 'claimed' | 'taken-over' | 'completed' | 'failed' | 'resumable' | 'released'; readonly attempt: number }
+  | {
+      readonly type: 'claimed' | 'taken-over' | 'completed' | 'failed' | 'resumable' | 'released'
+      readonly attempt: number
+    }
   | { readonly type: 'replayed'; readonly attempt: number; readonly status: 'COMPLETED' | 'FAILED' }
   | { readonly type: 'conflicted'; readonly attempt: number; readonly leaseUntil?: number }
   | { readonly type: 'mismatched' | 'waiting' | 'unknown'; readonly attempt: number }

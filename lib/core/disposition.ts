@@ -1,0 +1,80 @@
+import { isLambdaOnceError } from './errors.ts'
+
+/** What becomes of an operation whose work threw. */
+export type Disposition =
+  /** Forget it: nothing has happened, and a corrected request may use the key. Degrades where that is not sure. */
+  | 'release'
+  /** Give the lease up and keep the steps; the next delivery takes over at once. */
+  | 'resume'
+  /** Store the failure; every repetition gets it, nothing runs again. */
+  | 'fail'
+  /** Write nothing: somebody may still be working. The lease is the backstop. */
+  | 'keep'
+
+/** Where the handler's caller stands: over HTTP a failure is an answer, for a queue it means "deliver again". */
+export type Contract = 'answer' | 'retry'
+
+/** What is known when an error has to be understood. */
+export interface ErrorContext {
+  readonly contract: Contract
+  /** Whether the wrapped function was entered. */
+  readonly entered: boolean
+  /** `steps-only` declares that everything the handler does is in steps or is safe to repeat. */
+  readonly effects: 'anywhere' | 'steps-only'
+}
+
+/** What an error thrown out of the work means, unless the user's `onError` says otherwise. */
+export function meaningOfError(error: unknown, context: ErrorContext): Disposition {
+  if (isMiddyTimeout(error)) return 'keep'
+  if (!context.entered || isRefusedByMiddy(error)) return 'release'
+  if (isLambdaOnceError(error)) {
+    if (error.code === 'NO_EFFECT') return 'release'
+    if (error.code === 'RETRY_LATER') return 'resume'
+    if (error.code === 'PERMANENT') return 'fail'
+  }
+  return context.contract === 'retry' || context.effects === 'steps-only' ? 'resume' : 'fail'
+}
+
+/** Middy's early timeout rejects while the handler is still running, so nothing is known of its effects. */
+export function isMiddyTimeout(error: unknown): boolean {
+  return nameOf(error) === 'TimeoutError' && packageOf(error) === '@middy/core'
+}
+
+/** A validator's or parser's 4xx, which Middy's packages throw in `before`: the handler was certainly not entered. */
+function isRefusedByMiddy(error: unknown): boolean {
+  const status = fieldOf(error, 'statusCode')
+  return (
+    typeof status === 'number' && status >= 400 && status < 500 && (packageOf(error)?.startsWith('@middy/') ?? false)
+  )
+}
+
+function packageOf(error: unknown): string | undefined {
+  const name = fieldOf(fieldOf(error, 'cause'), 'package')
+  return typeof name === 'string' ? name : undefined
+}
+
+function nameOf(error: unknown): unknown {
+  return fieldOf(error, 'name')
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/**
+ * Release is possible only while it is certain that no attempt can have left anything behind: in attempt 1
+ * without steps. Elsewhere it becomes a resumption when there are steps to resume from, else `otherwise`.
+ */
+export function permittedDisposition(
+  wished: Disposition,
+  record: { readonly attempt: number; readonly steps: Readonly<Record<string, unknown>> },
+  otherwise: 'fail' | 'resume' = 'fail',
+): Disposition {
+  if (wished !== 'release') return wished
+  const hasSteps = Object.keys(record.steps).length > 0
+  if (record.attempt === 1 && !hasSteps) return 'release'
+  return hasSteps ? 'resume' : otherwise
+}
+
+/** HTTP statuses by which a returned response says "not executed, come again"; they are not stored. */
+export const NOT_EXECUTED_STATUSES: readonly number[] = [401, 403, 408, 425, 429, 502, 503, 504]

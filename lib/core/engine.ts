@@ -1,0 +1,64 @@
+import { type Claim, claim, type Refusal } from './claim.ts'
+import type { Ending, OperationRequest } from './execution.ts'
+import type { Operation } from './operation.ts'
+import type { Settings } from './options.ts'
+import { createReport, type Report } from './report.ts'
+import { unprotectedExecution } from './unprotected.ts'
+
+/** The protocol over one set of options. The HTTP and batch shells are built on it. */
+export interface Engine {
+  readonly settings: Settings
+  readonly report: Report
+  claim(request: OperationRequest): Promise<Claim>
+  /** Claims, runs the work, and writes how it ended. Never throws what the work threw: that is part of the answer. */
+  execute<T>(request: OperationRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<Answer<T>>
+}
+
+/** How an execution ended, when its own answer stands. */
+export type OwnEnding = Exclude<Ending, { kind: 'outdone' | 'lost' }>
+
+/** What came of an operation. */
+export type Answer<T> =
+  | { readonly kind: 'executed'; readonly value: T; readonly attempt: number; readonly ending: OwnEnding }
+  | { readonly kind: 'threw'; readonly error: unknown; readonly attempt: number; readonly ending: OwnEnding }
+  /** The lease was lost while the work ran; what it came to was not written. `error` is what it threw, if it did. */
+  | { readonly kind: 'lease-lost'; readonly error?: unknown }
+  | Refusal
+
+export function createEngine(settings: Settings): Engine {
+  const report = createReport(settings)
+
+  async function claimOrRunOpen(request: OperationRequest): Promise<Claim> {
+    const answer = await claim(settings, report, request)
+    if (answer.kind !== 'store-unavailable' || settings.onStoreError === 'closed') return answer
+    report({ type: 'unprotected', error: answer.error }, request.id)
+    return { kind: 'claimed', execution: unprotectedExecution(settings, request) }
+  }
+
+  return Object.freeze({
+    settings,
+    report,
+    claim: claimOrRunOpen,
+    async execute<T>(
+      request: OperationRequest,
+      work: (operation: Operation) => T | PromiseLike<T>,
+    ): Promise<Answer<T>> {
+      const claimed = await claimOrRunOpen(request)
+      if (claimed.kind !== 'claimed') return claimed
+      const { execution } = claimed
+      const { attempt } = execution
+      let value: T
+      execution.entered()
+      try {
+        value = await work(execution.operation)
+      } catch (error) {
+        const ending = await execution.reject(error)
+        if (ending.kind === 'outdone') return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
+        return ending.kind === 'lost' ? { kind: 'lease-lost', error } : { kind: 'threw', error, attempt, ending }
+      }
+      const ending = await execution.complete(value)
+      if (ending.kind === 'outdone') return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
+      return ending.kind === 'lost' ? { kind: 'lease-lost' } : { kind: 'executed', value, attempt, ending }
+    },
+  })
+}

@@ -1,0 +1,18 @@
+import type { TakeoverPolicy } from './record.ts'
+
+/** Seconds since 1970 at which something written now expires. Rounded up: nothing protects for less than it promised. */
+export function expiryAfter(nowMs: number, seconds: number): number {
+  return Math.ceil(nowMs / 1000 + seconds)
+}
+
+/**
+ * When an unfinished record may be deleted, in seconds; `undefined` means never. Never before its lease ends,
+ * whatever the options say: TTL must not delete a record under which somebody works.
+ */
+export function unfinishedExpiry(
+  retentionSeconds: number,
+  { takeover, nowMs, leaseUntil = nowMs }: { takeover: TakeoverPolicy; nowMs: number; leaseUntil?: number },
+): number | undefined {
+  if (takeover === 'never') return undefined
+  return Math.max(expiryAfter(nowMs, retentionSeconds), expiryAfter(leaseUntil, 1))
+}

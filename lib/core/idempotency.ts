@@ -1,0 +1,210 @@
+import { type Answer, createEngine, type Engine } from './engine.ts'
+import {
+  InProgressError,
+  InvalidOptionError,
+  LeaseLostError,
+  MismatchError,
+  MissingKeyError,
+  OperationFailedError,
+  OutcomeNotRecordedError,
+  UnknownOutcomeError,
+  WaitingError,
+} from './errors.ts'
+import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from './fingerprint.ts'
+import { type KeyInput, normalizeKey, normalizeScope, operationId, type Scope } from './identity.ts'
+import type { Operation } from './operation.ts'
+import { type IdempotencyOptions, resolveOptions, show } from './options.ts'
+
+/** Where the invocation's remaining time comes from: Lambda's context. */
+export interface InvocationContext {
+  getRemainingTimeInMillis(): number
+}
+
+/** What tells the same request from another one under the same key: exactly one of the three. */
+export type RequestIdentity =
+  /** The request itself; equal values count as the same request, whatever the order of their keys. */
+  | { readonly input: unknown; readonly fingerprint?: undefined }
+  /** A fingerprint made elsewhere, or `false`: every request under this key counts as the same one. */
+  | { readonly fingerprint: string | false; readonly input?: undefined }
+
+/** One call of `run`. */
+export type RunRequest = RequestIdentity & {
+  /** The caller's idempotency key, or a business id. */
+  readonly key: KeyInput
+  /**
+   * Who asks. Two scopes never collide and never see each other's results.
+   * @defaultValue none: the key alone names the operation within its namespace
+   */
+  readonly scope?: Scope
+  /** Lambda's context, whose remaining time becomes the lease. */
+  readonly context?: InvocationContext
+}
+
+/** What `run` answers. */
+export interface RunResult<T> {
+  readonly value: T
+  /** Whether the value came from the record, without running the work. */
+  readonly replayed: boolean
+  readonly attempt: number
+}
+
+/** How `wrap` finds the parts of a request in the arguments of a call. */
+export interface WrapOptions<A extends readonly unknown[]> {
+  readonly key: (...args: A) => KeyInput
+  readonly scope?: (...args: A) => Scope
+  /**
+   * What is fingerprinted.
+   * @defaultValue all arguments; `false` fingerprints nothing
+   */
+  readonly input?: ((...args: A) => unknown) | false
+  readonly context?: (...args: A) => InvocationContext
+}
+
+/** Makes operations run once. Made by {@link createIdempotency}. */
+export interface Idempotency {
+  /**
+   * Runs the work once for this key and scope, and answers every repetition with its stored outcome.
+   *
+   * @throws MissingKeyError, InvalidKeyError: nothing was claimed
+   * @throws MismatchError: the key was used before with another request
+   * @throws InProgressError: another execution is running
+   * @throws OperationFailedError: it failed for good before
+   * @throws StoreUnavailableError: the store cannot be reached, nothing ran
+   * @throws OutcomeNotRecordedError: the work ran, its outcome could not be recorded; carries the value
+   * @throws LeaseLostError: the lease ended while the work ran, and another execution took over
+   * @throws what the work throws
+   */
+  run<T>(request: RunRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<RunResult<T>>
+  /** The same function, run once per key. What it throws and when is as with {@link Idempotency.run}. */
+  wrap<A extends readonly unknown[], R>(
+    work: (...args: A) => R | PromiseLike<R>,
+    options: WrapOptions<A>,
+  ): (...args: A) => Promise<R>
+}
+
+const ENGINE: unique symbol = Symbol.for('lambda-once.engine')
+
+/** The engine behind an `Idempotency`, for the shells built on it. */
+export function engineOf(idempotency: Idempotency): Engine {
+  const engine: unknown =
+    typeof idempotency === 'object' && idempotency !== null ? Reflect.get(idempotency, ENGINE) : undefined
+  if (engine === undefined) {
+    throw new InvalidOptionError(`idempotency must be made by createIdempotency({ … }); got ${show(idempotency)}.`)
+  }
+  return engine as Engine
+}
+
+/**
+ * Sets up idempotency for one family of operations.
+ *
+ * @example
+ * const idempotency = createIdempotency({ store: dynamoStore({ tableName }), namespace: 'payments' })
+ * const { value } = await idempotency.run({ key: order.id, input: order }, () => charge(order))
+ *
+ * @throws InvalidOptionError naming the option, what was expected and what came
+ */
+export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const settings = resolveOptions(options)
+  const engine = createEngine(settings)
+
+  async function run<T>(
+    request: RunRequest,
+    work: (operation: Operation) => T | PromiseLike<T>,
+  ): Promise<RunResult<T>> {
+    if (typeof work !== 'function')
+      throw new InvalidOptionError(`run(request, work): work must be a function; got ${show(work)}.`)
+    const key = normalizeKey(request.key)
+    if (key === undefined) {
+      throw new MissingKeyError('run({ key }) needs a key: a string, a number, or an array of these without gaps.')
+    }
+    const scope = normalizeScope(request.scope)
+    const remainingMs = request.context?.getRemainingTimeInMillis()
+    return resultOf(
+      await engine.execute(
+        {
+          id: operationId(settings.namespace, scope, key),
+          key,
+          fingerprint: fingerprintFor(request),
+          contract: 'answer',
+          ...(remainingMs !== undefined && { deadlineMs: settings.clock.now() + remainingMs }),
+        },
+        work,
+      ),
+    )
+  }
+
+  function wrap<A extends readonly unknown[], R>(
+    work: (...args: A) => R | PromiseLike<R>,
+    { key, scope, input, context }: WrapOptions<A>,
+  ): (...args: A) => Promise<R> {
+    if (typeof work !== 'function' || typeof key !== 'function') {
+      throw new InvalidOptionError(
+        'wrap(work, { key }) needs a function and a key selector, such as (order) => order.id.',
+      )
+    }
+    return async (...args) => {
+      const identity: RequestIdentity =
+        input === false ? { fingerprint: false } : { input: input === undefined ? args : input(...args) }
+      const { value } = await run(
+        {
+          ...identity,
+          key: key(...args),
+          ...(scope && { scope: scope(...args) }),
+          ...(context && { context: context(...args) }),
+        },
+        () => work(...args),
+      )
+      return value
+    }
+  }
+
+  const idempotency = { run, wrap }
+  Object.defineProperty(idempotency, ENGINE, { value: engine })
+  return Object.freeze(idempotency)
+}
+
+function fingerprintFor(request: RunRequest): string {
+  const given = ['input', 'fingerprint'].filter((name) => name in request && Reflect.get(request, name) !== undefined)
+  if (given.length === 2 || !('input' in request || 'fingerprint' in request)) {
+    throw new InvalidOptionError(
+      'run({ … }) takes exactly one of input (what is fingerprinted), fingerprint (made elsewhere) or fingerprint: false.',
+    )
+  }
+  const { fingerprint } = request
+  if (fingerprint === undefined) return fingerprintValue(request.input)
+  if (fingerprint === false) return NO_FINGERPRINT
+  if (typeof fingerprint === 'string' && fingerprint !== '') return fingerprintOf(fingerprint)
+  throw new InvalidOptionError(`fingerprint must be a non-empty string or false; got ${show(fingerprint)}.`)
+}
+
+/** Seconds for a `Retry-After`: whole, at least 1. */
+export function retryAfterSeconds(retryAfterMs: number | undefined): number | undefined {
+  return retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000))
+}
+
+function resultOf<T>(answer: Answer<T>): RunResult<T> {
+  switch (answer.kind) {
+    case 'executed':
+      if (answer.ending.kind === 'unrecorded') throw new OutcomeNotRecordedError(answer.value, answer.ending.error)
+      return { value: answer.value, replayed: false, attempt: answer.attempt }
+    case 'replay':
+      if (answer.outcome.kind === 'failure') throw new OperationFailedError(answer.outcome.failure)
+      // The record was written by this operation's own work, whose type is T.
+      return { value: answer.outcome.value as T, replayed: true, attempt: answer.attempt }
+    case 'threw':
+      throw answer.error
+    case 'lease-lost':
+      throw Object.assign(new LeaseLostError(), answer.error !== undefined && { cause: answer.error })
+    case 'mismatch':
+      throw new MismatchError()
+    case 'in-progress':
+      throw new InProgressError(retryAfterSeconds(answer.retryAfterMs))
+    case 'waiting':
+      throw new WaitingError(retryAfterSeconds(answer.retryAfterMs))
+    case 'unknown':
+      throw new UnknownOutcomeError()
+    case 'store-unavailable':
+    case 'outcome-lost':
+      throw answer.error
+  }
+}

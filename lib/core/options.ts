@@ -1,0 +1,224 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Disposition } from './disposition.ts'
+import { InvalidOptionError } from './errors.ts'
+import type { Operation } from './operation.ts'
+import type { Clock, NewId, Observer, Random, Store } from './ports.ts'
+import type { TakeoverPolicy } from './record.ts'
+
+/** Options of `createIdempotency`. */
+export interface IdempotencyOptions {
+  /** Where records lie: `dynamoStore(…)`, or `memoryStore()` in unit tests. */
+  readonly store: Store
+  /** Names the family of operations ("payments"). Never derived from a function's name: a rename must not lose records. */
+  readonly namespace: string
+  /**
+   * How long a finished operation protects, in seconds. It has to outlast the last possible redelivery.
+   * @defaultValue 86 400 (a day)
+   */
+  readonly retentionSeconds?: number
+  /**
+   * How long an unfinished operation is kept, in seconds, counted from its last write.
+   * @defaultValue 1 209 600 (14 days)
+   */
+  readonly unfinishedRetentionSeconds?: number
+  /**
+   * How long a claim is exclusive, in seconds, whatever the function's timeout.
+   * @defaultValue the invocation's remaining time plus `leaseMarginSeconds`; 900 where no invocation is known
+   */
+  readonly leaseSeconds?: number
+  /**
+   * Added to the remaining time: Lambda kills a little after the deadline it names.
+   * @defaultValue 1
+   */
+  readonly leaseMarginSeconds?: number
+  /**
+   * By how much the clocks of two machines may differ. A lease is over only when it is over by this much.
+   * @defaultValue 1
+   */
+  readonly clockSkewSeconds?: number
+  /**
+   * What may happen when a lease runs out: `auto` lets the next delivery take over; with `never` the operation
+   * stays in progress until an operator settles it.
+   * @defaultValue 'auto'
+   */
+  readonly takeover?: TakeoverPolicy
+  /**
+   * Where the handler's effects are. `steps-only` declares that it is safe to run again after any error.
+   * @defaultValue 'anywhere'
+   */
+  readonly effects?: 'anywhere' | 'steps-only'
+  /** What a thrown error means; `undefined` leaves it to the default table. */
+  readonly onError?: (error: unknown, operation: Operation) => Disposition | undefined
+  /**
+   * What to do when the store cannot be reached: refuse (`closed`), or run the handler without protection (`open`).
+   * @defaultValue 'closed'
+   */
+  readonly onStoreError?: 'closed' | 'open'
+  /** Sees every event. */
+  readonly observer?: Observer
+  /** @defaultValue the system's clock */
+  readonly clock?: Clock
+  /** @defaultValue `crypto.randomUUID` */
+  readonly newId?: NewId
+  /** @defaultValue `Math.random` */
+  readonly random?: Random
+}
+
+/** The defaults of `createIdempotency`, in their units. */
+export const DEFAULTS = Object.freeze({
+  retentionSeconds: 86_400,
+  unfinishedRetentionSeconds: 14 * 86_400,
+  /** Used where no remaining time is known: the longest a Lambda invocation can last. */
+  leaseWithoutDeadlineSeconds: 900,
+  leaseMarginSeconds: 1,
+  clockSkewSeconds: 1,
+  takeover: 'auto',
+  effects: 'anywhere',
+  onStoreError: 'closed',
+} as const)
+
+/** Options after validation, with every default filled in; times in ms where the engine computes in ms. */
+export interface Settings {
+  readonly store: Store
+  readonly namespace: string
+  readonly retentionSeconds: number
+  readonly unfinishedRetentionSeconds: number
+  readonly leaseMs: number | undefined
+  readonly leaseWithoutDeadlineMs: number
+  readonly leaseMarginMs: number
+  readonly clockSkewMs: number
+  readonly takeover: TakeoverPolicy
+  readonly effects: 'anywhere' | 'steps-only'
+  readonly onError: ((error: unknown, operation: Operation) => Disposition | undefined) | undefined
+  readonly onStoreError: 'closed' | 'open'
+  readonly observer: Observer | undefined
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly random: Random
+}
+
+const YEAR_SECONDS = 366 * 86_400
+
+/** The system's clock. */
+export const systemClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  async wait(ms: number, signal?: AbortSignal) {
+    await delay(ms, undefined, signal && { signal }).catch(() => undefined)
+  },
+})
+
+/** @throws InvalidOptionError naming the option, what was expected and what came. */
+export function resolveOptions(options: IdempotencyOptions): Settings {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(`createIdempotency expects an options object; got ${show(options)}.`)
+  }
+  refuseUnknown('createIdempotency', options, OPTION_NAMES)
+  const { store, namespace } = options
+  if (typeof store?.put !== 'function' || typeof store.update !== 'function' || typeof store.get !== 'function') {
+    throw new InvalidOptionError(`store must be a Store, such as dynamoStore({ tableName }); got ${show(store)}.`)
+  }
+  if (typeof namespace !== 'string' || !/^[\w./-]{1,64}$/.test(namespace)) {
+    throw new InvalidOptionError(
+      `namespace must be 1 to 64 letters, digits, "_", ".", "/" or "-", such as "payments"; got ${show(namespace)}.`,
+    )
+  }
+  const seconds = (name: SecondsOption, low: number): number | undefined => secondsOption(name, options[name], low)
+  const leaseSeconds = seconds('leaseSeconds', 1)
+  return Object.freeze({
+    store,
+    namespace,
+    retentionSeconds: seconds('retentionSeconds', 1) ?? DEFAULTS.retentionSeconds,
+    unfinishedRetentionSeconds: seconds('unfinishedRetentionSeconds', 1) ?? DEFAULTS.unfinishedRetentionSeconds,
+    leaseMs: leaseSeconds === undefined ? undefined : leaseSeconds * 1000,
+    leaseWithoutDeadlineMs: DEFAULTS.leaseWithoutDeadlineSeconds * 1000,
+    leaseMarginMs: (seconds('leaseMarginSeconds', 0) ?? DEFAULTS.leaseMarginSeconds) * 1000,
+    clockSkewMs: (seconds('clockSkewSeconds', 0) ?? DEFAULTS.clockSkewSeconds) * 1000,
+    takeover: oneOf('takeover', options.takeover, ['auto', 'never']) ?? DEFAULTS.takeover,
+    effects: oneOf('effects', options.effects, ['anywhere', 'steps-only']) ?? DEFAULTS.effects,
+    onStoreError: oneOf('onStoreError', options.onStoreError, ['closed', 'open']) ?? DEFAULTS.onStoreError,
+    onError: functionOption('onError', options.onError),
+    observer: functionOption('observer', options.observer),
+    clock: options.clock ?? systemClock,
+    newId: functionOption('newId', options.newId) ?? (() => crypto.randomUUID()),
+    random: functionOption('random', options.random) ?? Math.random,
+  })
+}
+
+type SecondsOption =
+  | 'retentionSeconds'
+  | 'unfinishedRetentionSeconds'
+  | 'leaseSeconds'
+  | 'leaseMarginSeconds'
+  | 'clockSkewSeconds'
+
+const OPTION_NAMES: readonly string[] = [
+  'store',
+  'namespace',
+  'retentionSeconds',
+  'unfinishedRetentionSeconds',
+  'leaseSeconds',
+  'leaseMarginSeconds',
+  'clockSkewSeconds',
+  'takeover',
+  'effects',
+  'onError',
+  'onStoreError',
+  'observer',
+  'clock',
+  'newId',
+  'random',
+]
+
+/** A number of seconds, or `undefined` when the option is not given. */
+export function secondsOption(name: string, value: unknown, low: number): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < low) {
+    throw new InvalidOptionError(`${name} must be a number of seconds, at least ${low}; got ${show(value)}.`)
+  }
+  if (value > YEAR_SECONDS) {
+    throw new InvalidOptionError(
+      `${name} is in seconds and must be at most a year (${YEAR_SECONDS}); got ${value}, which looks like milliseconds. Did you mean ${value / 1000}?`,
+    )
+  }
+  return value
+}
+
+/** A whole number within bounds, or `undefined` when the option is not given. */
+export function integerOption(name: string, value: unknown, low: number, high: number): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
+  throw new InvalidOptionError(`${name} must be a whole number from ${low} to ${high}; got ${show(value)}.`)
+}
+
+/** One of a few words, or `undefined` when the option is not given. */
+export function oneOf<T extends string>(name: string, value: T | undefined, allowed: readonly T[]): T | undefined {
+  if (value === undefined || allowed.includes(value)) return value
+  throw new InvalidOptionError(
+    `${name} must be ${allowed.map((word) => `"${word}"`).join(' or ')}; got ${show(value)}.`,
+  )
+}
+
+/** A function, or `undefined` when the option is not given. */
+export function functionOption<F>(name: string, value: F | undefined): F | undefined {
+  if (value === undefined || typeof value === 'function') return value
+  throw new InvalidOptionError(`${name} must be a function; got ${show(value)}.`)
+}
+
+/** Refuses a misspelt option: silently ignored, it would leave somebody unprotected who thinks he is. */
+export function refuseUnknown(of: string, options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new InvalidOptionError(`${of} has no option "${name}". It takes: ${known.join(', ')}.`)
+    }
+  }
+}
+
+/** A value as an error message shows it: short, and without the contents of objects. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return value.length > 60 ? `"${value.slice(0, 57)}…"` : `"${value}"`
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'function') return 'a function'
+  return String(value)
+}

@@ -1,0 +1,99 @@
+import { decodeValue, encodeValue } from '../outcome/codec.ts'
+import { readParts, splitValue, type Unsaved } from '../outcome/parts.ts'
+import { isLambdaOnceError } from './errors.ts'
+import type { Settings } from './options.ts'
+import { untilAnswered } from './persist.ts'
+import type { Store } from './ports.ts'
+import type { StoredFailure, StoredOutcome, StoredValue } from './record.ts'
+
+/** What a finished operation answers to every repetition. */
+export type Outcome =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'failure'; readonly failure: StoredFailure; readonly value?: unknown }
+
+/** An outcome that is known to be storable; `persist` writes its parts, if it has any, and answers what points at them. */
+export interface EncodedOutcome {
+  readonly kind: StoredOutcome['kind']
+  persist(giveUpAtMs: number): Promise<StoredOutcome>
+}
+
+type Writer = Pick<Settings, 'store' | 'clock' | 'newId' | 'random' | 'retentionSeconds'>
+
+/** Parts outlive the record that points at them by this much, in seconds, so that no reader ever finds it dangling. */
+const PARTS_OUTLIVE_SECONDS = 7 * 86_400
+
+/** Encodes an outcome. A value that cannot be stored becomes the failure `OUTCOME_UNSTORABLE`: never a reason to run again. */
+export async function encodeOutcome(writer: Writer, outcome: Outcome): Promise<EncodedOutcome> {
+  const failure = outcome.kind === 'failure' ? outcome.failure : undefined
+  if (failure !== undefined && outcome.value === undefined) return withoutValue(failure)
+  let unsaved: Unsaved
+  try {
+    unsaved = splitValue(await encodeValue(outcome.value))
+  } catch (error) {
+    if (!isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')) throw error
+    return withoutValue(failure ?? failureOf(error))
+  }
+  return {
+    kind: outcome.kind,
+    async persist(giveUpAtMs) {
+      const value = await save(writer, unsaved, giveUpAtMs)
+      return failure === undefined ? { kind: 'value', value } : { kind: 'failure', failure, value }
+    },
+  }
+}
+
+/** Encodes the failure of an operation, with the final wire response that its first caller gets, if there is one. */
+export async function encodeFailure(writer: Writer, error: unknown, answer?: () => unknown): Promise<EncodedOutcome> {
+  const value = answer?.()
+  return encodeOutcome(writer, { kind: 'failure', failure: failureOf(error), ...(value !== undefined && { value }) })
+}
+
+/** @throws OutcomeLostError when pieces of it are missing or damaged. */
+export async function decodeOutcome(store: Store, stored: StoredOutcome): Promise<Outcome> {
+  const value = stored.value === undefined ? undefined : await load(store, stored.value)
+  if (stored.kind === 'value') return { kind: 'value', value }
+  return { kind: 'failure', failure: stored.failure, ...(stored.value !== undefined && { value }) }
+}
+
+function withoutValue(failure: StoredFailure): EncodedOutcome {
+  return { kind: 'failure', persist: async () => ({ kind: 'failure', failure }) }
+}
+
+async function save(writer: Writer, unsaved: Unsaved, giveUpAtMs: number): Promise<StoredValue> {
+  if (unsaved.kind !== 'parts') return unsaved
+  const { store, clock, random, newId, retentionSeconds } = writer
+  const partsId = newId()
+  const expiresAt = Math.ceil(clock.now() / 1000) + retentionSeconds + PARTS_OUTLIVE_SECONDS
+  await untilAnswered(() => store.putParts({ partsId, parts: unsaved.parts, expiresAt }), { clock, random, giveUpAtMs })
+  const { parts, length, sha256 } = unsaved
+  return { kind: 'parts', partsId, count: parts.length, length, sha256 }
+}
+
+async function load(store: Store, stored: StoredValue): Promise<unknown> {
+  switch (stored.kind) {
+    case 'text':
+      return decodeValue(stored)
+    case 'brotli':
+      return decodeValue(stored)
+    case 'parts':
+      return decodeValue({ kind: 'brotli', bytes: await readParts(store, stored) })
+  }
+}
+
+/** The longest text of an error that is kept, so that a failure never makes the record large. */
+const MAX_MESSAGE_LENGTH = 300
+
+function failureOf(error: unknown): StoredFailure {
+  if (!(error instanceof Error)) return { name: 'Error', message: clip(String(error)) }
+  const code: unknown = Reflect.get(error, 'code')
+  return {
+    name: clip(error.name),
+    message: clip(error.message),
+    ...(typeof code === 'string' && { code: clip(code) }),
+  }
+}
+
+function clip(text: string): string {
+  const whole = text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH)}…`
+  return whole.toWellFormed()
+}

@@ -1,0 +1,22 @@
+import type { Settings } from './options.ts'
+import type { OperationEvent } from './ports.ts'
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** Tells the observer what happened to an operation. */
+export type Report = (
+  event: DistributiveOmit<OperationEvent, 'namespace' | 'operationId' | 'atMs'>,
+  operationId: string,
+) => void
+
+/** What an observer throws is dropped: watching must never change an outcome. */
+export function createReport({ observer, namespace, clock }: Settings): Report {
+  if (observer === undefined) return () => undefined
+  return (event, operationId) => {
+    try {
+      observer({ namespace, operationId, atMs: clock.now(), ...event })
+    } catch {
+      return
+    }
+  }
+}

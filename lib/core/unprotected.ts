@@ -1,0 +1,30 @@
+import type { Execution, OperationRequest } from './execution.ts'
+import { operationView, watchLease } from './operation.ts'
+import type { Settings } from './options.ts'
+
+/** An execution without a claim, for users who chose `onStoreError: 'open'`: it runs, and nothing is written. */
+export function unprotectedExecution(settings: Settings, request: OperationRequest): Execution {
+  const createdAtMs = settings.clock.now()
+  const lease = watchLease(
+    settings.clock,
+    request.deadlineMs ?? createdAtMs + (settings.leaseMs ?? settings.leaseWithoutDeadlineMs),
+  )
+  const end = async () => {
+    lease.stop()
+    return { kind: 'kept' } as const
+  }
+  return Object.freeze({
+    operation: operationView({
+      record: { id: request.id, attempt: 1, createdAtMs },
+      key: request.key,
+      lease,
+      extend: async () => undefined,
+      release: () => undefined,
+    }),
+    attempt: 1,
+    entered: () => undefined,
+    complete: end,
+    reject: end,
+    giveUp: end,
+  })
+}

@@ -1,0 +1,61 @@
+export type { Disposition } from './core/disposition.ts'
+export {
+  type ErrorCode,
+  InProgressError,
+  InvalidEventError,
+  InvalidInputError,
+  InvalidKeyError,
+  InvalidOptionError,
+  isLambdaOnceError,
+  LambdaOnceError,
+  LeaseLostError,
+  MismatchError,
+  MissingKeyError,
+  NoEffectError,
+  OperationFailedError,
+  OutcomeLostError,
+  OutcomeNotRecordedError,
+  OutcomeUnstorableError,
+  PermanentError,
+  RetryLater,
+  StoreError,
+  StoreUnavailableError,
+  UnknownOutcomeError,
+  WaitingError,
+} from './core/errors.ts'
+export {
+  createIdempotency,
+  type Idempotency,
+  type InvocationContext,
+  type RequestIdentity,
+  type RunRequest,
+  type RunResult,
+  type WrapOptions,
+} from './core/idempotency.ts'
+export { type KeyInput, MAX_KEY_BYTES, type Scope } from './core/identity.ts'
+export type { Operation } from './core/operation.ts'
+export { DEFAULTS, type IdempotencyOptions } from './core/options.ts'
+export {
+  type Clock,
+  type Condition,
+  type NewId,
+  type Observer,
+  type OperationEvent,
+  PART_BYTES,
+  type Parts,
+  type Random,
+  type RecordChange,
+  type Store,
+  type WriteAnswer,
+} from './core/ports.ts'
+export {
+  type Moment,
+  type OperationRecord,
+  RECORD_SORT_KEY,
+  type Status,
+  type StoredFailure,
+  type StoredOutcome,
+  type StoredValue,
+  type TakeoverPolicy,
+  TTL_ATTRIBUTE,
+} from './core/record.ts'

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { OutcomeLostError, OutcomeUnstorableError } from '../core/errors.ts'
+import { PART_BYTES, type Store } from '../core/ports.ts'
+import type { StoredValue } from '../core/record.ts'
+import type { EncodedValue } from './codec.ts'
+
+/** The most bytes an encoded value may have inside the record: with the record's own fields that is below 2 KB. */
+const MAX_INLINE_BYTES = 1_300
+
+/** The most parts one value may have. 60 parts hold three of Lambda's largest responses, uncompressed. */
+const MAX_PARTS = 60
+
+/** An encoded value and, when it is too large for the record, the parts that have to be written first. */
+export type Unsaved =
+  | EncodedValue
+  | { readonly kind: 'parts'; readonly parts: readonly Uint8Array[]; readonly length: number; readonly sha256: string }
+
+/** @throws OutcomeUnstorableError when the value is too large even in parts. */
+export function splitValue(encoded: EncodedValue): Unsaved {
+  if (encoded.kind === 'text' || encoded.bytes.length <= MAX_INLINE_BYTES) return encoded
+  const { bytes } = encoded
+  const count = Math.ceil(bytes.length / PART_BYTES)
+  if (count > MAX_PARTS) {
+    throw new OutcomeUnstorableError(
+      `The outcome cannot be stored: compressed it has ${bytes.length} bytes, at most ${MAX_PARTS * PART_BYTES} are possible. Store it elsewhere and return a reference.`,
+    )
+  }
+  return {
+    kind: 'parts',
+    parts: Array.from({ length: count }, (_, index) => bytes.subarray(index * PART_BYTES, (index + 1) * PART_BYTES)),
+    length: bytes.length,
+    sha256: sha256Of(bytes),
+  }
+}
+
+/** @throws OutcomeLostError when a part is missing or is not what was written. */
+export async function readParts(
+  store: Pick<Store, 'getParts'>,
+  pointer: Extract<StoredValue, { kind: 'parts' }>,
+): Promise<Uint8Array> {
+  const parts = await store.getParts(pointer.partsId, pointer.count)
+  const found: Uint8Array[] = []
+  for (const part of parts) if (part !== undefined) found.push(part)
+  if (found.length !== pointer.count) {
+    throw new OutcomeLostError(
+      `${pointer.count - found.length} of ${pointer.count} parts of a stored outcome are missing. It is neither replayed nor run again.`,
+    )
+  }
+  const bytes = Buffer.concat(found)
+  if (bytes.length !== pointer.length || sha256Of(bytes) !== pointer.sha256) {
+    throw new OutcomeLostError('The parts of a stored outcome are damaged. It is neither replayed nor run again.')
+  }
+  return bytes
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url')
+}

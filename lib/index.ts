@@ -45,6 +45,7 @@ export {
   type Parts,
   type Random,
   type RecordChange,
+  type StandingCondition,
   type Store,
   type WriteAnswer,
 } from './core/ports.ts'

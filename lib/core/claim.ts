@@ -4,7 +4,7 @@ import { createExecution, type Execution, type OperationRequest } from './execut
 import { unfinishedExpiry } from './expiry.ts'
 import type { Settings } from './options.ts'
 import { decodeOutcome, type Outcome } from './outcome.ts'
-import type { Condition, WriteAnswer } from './ports.ts'
+import type { StandingCondition, WriteAnswer } from './ports.ts'
 import type { Moment, OperationRecord } from './record.ts'
 import type { Report } from './report.ts'
 
@@ -47,7 +47,7 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
   let attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
 
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const answer = await answered(settings, request.id, token, attempt)
+    const answer = await answered(settings, request.id, attempt)
     if (answer.applied) return claimed(settings, report, request, wanted)
     const seen = answer.existing
     // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
@@ -57,7 +57,7 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
       continue
     }
     const decision = decideClaim(seen, { token, fingerprint: request.fingerprint }, moment())
-    const seenExactly: Condition = { kind: 'seen', token: seen.token, rev: seen.rev }
+    const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
     switch (decision.kind) {
       case 'claimed':
         return claimed(settings, report, request, { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil })
@@ -97,12 +97,7 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
  * The answer to a write. When it is lost for good, one consistent read tells whether the write was applied;
  * when that read fails too, nobody knows, and the claim fails closed.
  */
-async function answered(
-  { store }: Settings,
-  id: string,
-  token: string,
-  write: () => Promise<WriteAnswer>,
-): Promise<WriteAnswer> {
+async function answered({ store }: Settings, id: string, write: () => Promise<WriteAnswer>): Promise<WriteAnswer> {
   try {
     return await write()
   } catch (error) {

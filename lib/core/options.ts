@@ -65,17 +65,26 @@ export interface IdempotencyOptions {
 }
 
 /** The defaults of `createIdempotency`, in their units. */
-export const DEFAULTS = Object.freeze({
+export const DEFAULTS: Readonly<{
+  retentionSeconds: number
+  unfinishedRetentionSeconds: number
+  /** Used where no remaining time is known: the longest a Lambda invocation can last. */
+  leaseWithoutDeadlineSeconds: number
+  leaseMarginSeconds: number
+  clockSkewSeconds: number
+  takeover: TakeoverPolicy
+  effects: 'anywhere' | 'steps-only'
+  onStoreError: 'closed' | 'open'
+}> = Object.freeze({
   retentionSeconds: 86_400,
   unfinishedRetentionSeconds: 14 * 86_400,
-  /** Used where no remaining time is known: the longest a Lambda invocation can last. */
   leaseWithoutDeadlineSeconds: 900,
   leaseMarginSeconds: 1,
   clockSkewSeconds: 1,
   takeover: 'auto',
   effects: 'anywhere',
   onStoreError: 'closed',
-} as const)
+})
 
 /** Options after validation, with every default filled in; times in ms where the engine computes in ms. */
 export interface Settings {

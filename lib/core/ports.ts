@@ -16,7 +16,10 @@ export type Random = () => number
 /** What a write asks of the record that is there when it arrives. */
 export type Condition =
   /** No record, or one that counts as absent, and (so that fences stay ordered) was created before `nowMs`. */
-  | { readonly kind: 'absent'; readonly moment: Moment }
+  { readonly kind: 'absent'; readonly moment: Moment } | StandingCondition
+
+/** What a change asks of the record it changes. */
+export type StandingCondition =
   /** Exactly the record a decision was made on: a token alone would miss a renewal or a completion in between. */
   | { readonly kind: 'seen'; readonly token: string; readonly rev: number }
   /** Still IN_PROGRESS under this claim. */
@@ -62,7 +65,7 @@ export interface Store {
   /** Writes the whole record if the condition holds. */
   put(record: OperationRecord, condition: Condition): Promise<WriteAnswer>
   /** Changes fields of the record, and raises `rev` by one, if the condition holds. Never creates a record. */
-  update(id: string, change: RecordChange, condition: Condition): Promise<WriteAnswer>
+  update(id: string, change: RecordChange, condition: StandingCondition): Promise<WriteAnswer>
   /** Reads the record consistently. Expired records are answered as they lie there. */
   get(id: string): Promise<OperationRecord | undefined>
   /** Writes all pieces, under names nobody has used before. */

@@ -1,4 +1,4 @@
-import type { Condition, Parts, RecordChange, Store, WriteAnswer } from '../core/ports.ts'
+import type { Condition, Parts, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/ports.ts'
 import { countsAsAbsent, type OperationRecord } from '../core/record.ts'
 
 /** Options of {@link memoryStore}. */
@@ -42,7 +42,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     async put(record: OperationRecord, condition: Condition) {
       return write(record.id, condition, () => record)
     },
-    async update(id: string, change: RecordChange, condition: Condition) {
+    async update(id: string, change: RecordChange, condition: StandingCondition) {
       const there = records.get(id)
       if (there === undefined) return { applied: false as const, existing: undefined }
       return write(id, condition, () => withChange(there, change))

@@ -1,0 +1,66 @@
+import type { Condition } from '../core/ports.ts'
+import type { Status } from '../core/record.ts'
+
+/** A condition as DynamoDB takes it. Every attribute goes through an alias: status, token and others are reserved words. */
+export interface ConditionExpression {
+  readonly expression: string
+  readonly names: readonly string[]
+  readonly values: Readonly<Record<string, string | number>>
+}
+
+const STATUS_VALUES = {
+  ':inProgress': 'IN_PROGRESS',
+  ':completed': 'COMPLETED',
+  ':failed': 'FAILED',
+  ':retryable': 'RETRYABLE',
+  ':waiting': 'WAITING',
+  ':released': 'RELEASED',
+} as const satisfies Record<string, Status>
+
+/** `countsAsAbsent` of lib/core/record.ts, in DynamoDB's words. The contract suite holds the two together. */
+const ABSENT = [
+  'attribute_not_exists(#pk)',
+  'OR (#createdAtMs < :nowMs AND (',
+  '#status = :released',
+  'OR (#status IN (:completed, :failed) AND #expiresAt <= :nowSeconds)',
+  'OR (#status IN (:inProgress, :retryable, :waiting) AND #expiresAt <= :nowSeconds AND size(#steps) = :none',
+  'AND (#status <> :inProgress OR #leaseUntil < :liveUntil))',
+  '))',
+].join(' ')
+
+/** Which attributes the condition reads, and the placeholders of the values it compares them with. */
+export function conditionExpression(condition: Condition): ConditionExpression {
+  switch (condition.kind) {
+    case 'absent': {
+      const { nowMs, clockSkewMs } = condition.moment
+      return {
+        expression: ABSENT,
+        names: ['pk', 'createdAtMs', 'status', 'expiresAt', 'steps', 'leaseUntil'],
+        values: {
+          ...STATUS_VALUES,
+          ':nowMs': Math.floor(nowMs),
+          ':nowSeconds': Math.floor(nowMs / 1000),
+          ':liveUntil': nowMs - clockSkewMs,
+          ':none': 0,
+        },
+      }
+    }
+    case 'seen':
+      return {
+        expression: '#token = :seenToken AND #rev = :seenRev',
+        names: ['token', 'rev'],
+        values: { ':seenToken': condition.token, ':seenRev': condition.rev },
+      }
+    case 'held':
+      return {
+        expression: '#token = :mine AND #status = :inProgress',
+        names: ['token', 'status'],
+        values: { ':mine': condition.token, ':inProgress': 'IN_PROGRESS' },
+      }
+  }
+}
+
+/** `#name` for each attribute named. */
+export function aliases(names: Iterable<string>): Record<string, string> {
+  return Object.fromEntries(Array.from(names, (name) => [`#${name}`, name]))
+}

@@ -17,9 +17,12 @@ const BROTLI_QUALITY = 4
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** A Buffer would come back as a bare Uint8Array, which is not deeply equal to what the first caller got. */
-const REDUCERS = { Buffer: (value: unknown) => Buffer.isBuffer(value) && value.toString('base64') }
-const REVIVERS = { Buffer: (base64: string) => Buffer.from(base64, 'base64') }
+/**
+ * A Buffer would come back as a bare Uint8Array, which is not deeply equal to what the first caller got.
+ * In a list, because devalue takes an empty string for "not mine".
+ */
+const REDUCERS = { Buffer: (value: unknown) => Buffer.isBuffer(value) && [value.toString('base64')] }
+const REVIVERS = { Buffer: ([base64]: [string]) => Buffer.from(base64, 'base64') }
 
 /**
  * Encodes a value without loss: `undefined`, `Date`, `Map`, `Set`, `bigint`, typed arrays and `NaN` survive.

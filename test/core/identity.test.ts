@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fenceOf, hashOfParts, normalizeKey, normalizeScope, operationId } from '../../lib/core/identity.ts'
+
+describe('a key', () => {
+  test.each([[undefined], [null], [''], ['  \t'], [[]], [['a', null]], [['a', '']], [[undefined]]])(
+    '%j is missing',
+    (input) => {
+      expect(normalizeKey(input)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['a string', 'abc', 'abc'],
+    ['a number', 7, '7'],
+    ['a bigint', 7n, '7'],
+    ['an array', ['order-1', 2], '["order-1","2"]'],
+  ])('%s has one written form', (_name, input, written) => {
+    expect(normalizeKey(input)).toBe(written)
+  })
+
+  test.each([
+    ['an object', {}, /string, a number or an array/],
+    ['a boolean', true, /got boolean/],
+    ['NaN', Number.NaN, /got NaN/],
+    ['a nested array', [['a']], /an array in an array/],
+    ['a lone surrogate', 'a\ud800', /lone surrogate/],
+    ['256 bytes', 'x'.repeat(256), /256 bytes long; at most 255/],
+    ['128 emoji', '😀'.repeat(128), /512 bytes long/],
+  ])('refuses %s', (_name, input, message) => {
+    expect(() => normalizeKey(input)).toThrow(message)
+  })
+
+  test('may have 255 bytes', () => {
+    expect(normalizeKey('😀'.repeat(63))).toHaveLength(126)
+  })
+})
+
+describe('an operation id', () => {
+  test('differs wherever the parts differ, however they would look joined', () => {
+    const parts = fc.array(fc.string({ unit: fc.constantFrom('a', '|', ':', '1', '#', '') }), { maxLength: 4 })
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        expect(hashOfParts(a) === hashOfParts(b)).toBe(JSON.stringify(a) === JSON.stringify(b))
+      }),
+    )
+    expect(operationId('n', ['a|b', 'c'], 'k')).not.toBe(operationId('n', ['a', 'b|c'], 'k'))
+    expect(operationId('n', ['', 'x'], 'k')).not.toBe(operationId('n', ['x', ''], 'k'))
+  })
+
+  test('stays short for any key', () => {
+    expect(operationId('n'.repeat(64), ['s'.repeat(5_000)], 'k'.repeat(255)).length).toBe(64 + 1 + 43)
+  })
+
+  test('refuses scope parts that are not valid text', () => {
+    expect(() => normalizeScope(['a\udfff'])).toThrow(/scope\[0\] must be a string of valid Unicode/)
+    expect(() => normalizeScope([1] as never)).toThrow(/scope\[0\].*got number/)
+  })
+})
+
+test('fences sort in the order of claims', () => {
+  const claims = [
+    { createdAtMs: 999, attempt: 12 },
+    { createdAtMs: 1_700_000_000_000, attempt: 2 },
+    { createdAtMs: 1_700_000_000_000, attempt: 10 },
+    { createdAtMs: 1_700_000_000_001, attempt: 1 },
+  ]
+  const fences = claims.map(fenceOf)
+  expect([...fences].sort()).toEqual(fences)
+})

@@ -1,0 +1,154 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createIdempotency, type IdempotencyOptions, type OperationEvent } from '../../lib/index.ts'
+import { memoryStore } from '../../lib/memory/index.ts'
+import { fakeClock } from './fake-clock.ts'
+import { faultyStore } from './faulty-store.ts'
+
+const ORDER = { key: 'order-1', input: { amount: 100 } }
+
+function setUp(faults: Parameters<typeof faultyStore>[1], options: Partial<IdempotencyOptions> = {}) {
+  const memory = memoryStore()
+  const store = faultyStore(memory, faults)
+  const clock = fakeClock()
+  const events: OperationEvent[] = []
+  const idempotency = createIdempotency({
+    store,
+    clock,
+    namespace: 'payments',
+    leaseSeconds: 10,
+    random: () => 0.5,
+    observer: (event) => events.push(event),
+    ...options,
+  })
+  return { memory, store, clock, idempotency, events, record: () => memory.records()[0] }
+}
+
+const times = <T>(n: number, fault: T): T[] => Array.from({ length: n }, () => fault)
+
+describe('a claim whose answer is lost', () => {
+  test('is recognised as its own and runs once', async () => {
+    const { idempotency, store, record } = setUp({ put: ['answer-lost'] })
+    const work = vi.fn(() => 'done')
+    expect((await idempotency.run(ORDER, work)).value).toBe('done')
+    expect(work).toHaveBeenCalledTimes(1)
+    expect(record()?.status).toBe('COMPLETED')
+    expect(store.calls).toEqual(['put', 'get', 'update'])
+  })
+
+  test('and that was never applied is sent again', async () => {
+    const { idempotency, store } = setUp({ put: ['not-applied', 'not-applied'] })
+    const work = vi.fn(() => 'done')
+    expect((await idempotency.run(ORDER, work)).value).toBe('done')
+    expect(work).toHaveBeenCalledTimes(1)
+    expect(store.calls).toEqual(['put', 'get', 'put', 'get', 'put', 'update'])
+  })
+
+  test('fails closed when the read that would tell fails too', async () => {
+    const { idempotency } = setUp({ put: ['answer-lost'], get: ['not-applied'] })
+    const work = vi.fn()
+    await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test('fails closed at once when the store refuses it', async () => {
+    const { idempotency, store } = setUp({ put: ['refused'] })
+    await expect(idempotency.run(ORDER, vi.fn())).rejects.toThrow(/handler was not run: Access denied/)
+    expect(store.calls).toEqual(['put'])
+  })
+
+  test('never runs without a claim when the record keeps vanishing', async () => {
+    const memory = memoryStore()
+    const vanishing = { ...memory, put: async () => ({ applied: false as const, existing: undefined }) }
+    const work = vi.fn()
+    const idempotency = createIdempotency({ store: vanishing, namespace: 'payments' })
+    await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'IN_PROGRESS' })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test("runs unprotected when the user chose onStoreError: 'open', and says so", async () => {
+    const { idempotency, events, record } = setUp({ put: ['refused'] }, { onStoreError: 'open' })
+    expect(await idempotency.run(ORDER, ({ attempt }) => attempt)).toEqual({ value: 1, replayed: false, attempt: 1 })
+    expect(record()).toBeUndefined()
+    expect(events.map(({ type }) => type)).toEqual(['store-error', 'unprotected'])
+  })
+})
+
+describe('a takeover whose answer is lost', () => {
+  test('is recognised as its own, with one attempt more', async () => {
+    const { idempotency, clock } = setUp({ update: ['answer-lost'] })
+    const crashed = idempotency.run(ORDER, () => new Promise(() => undefined))
+    crashed.catch(() => undefined)
+    await vi.waitFor(() => expect(clock.now()).toBeGreaterThan(0))
+    clock.advance(11_001)
+    expect(await idempotency.run(ORDER, ({ attempt }) => attempt)).toEqual({ value: 2, replayed: false, attempt: 2 })
+  })
+})
+
+describe('a completion whose answer is lost', () => {
+  test('is recognised as its own', async () => {
+    const { idempotency, record, events } = setUp({ update: ['answer-lost'] })
+    expect((await idempotency.run(ORDER, () => 'done')).value).toBe('done')
+    expect(record()?.status).toBe('COMPLETED')
+    expect(events.map(({ type }) => type)).toEqual(['claimed', 'completed'])
+  })
+
+  test('and that was never applied is repeated', async () => {
+    const { idempotency, record } = setUp({ update: times(5, 'not-applied') })
+    expect((await idempotency.run(ORDER, () => 'done')).value).toBe('done')
+    expect(record()?.status).toBe('COMPLETED')
+  })
+
+  test('is repeated until the deadline; then the operation stays in progress and the value goes to its caller', async () => {
+    const { idempotency, record, clock } = setUp({ update: times(500, 'not-applied') })
+    const startMs = clock.now()
+    const context = { getRemainingTimeInMillis: () => 4_000 }
+    await expect(idempotency.run({ ...ORDER, context }, () => 'done')).rejects.toMatchObject({
+      code: 'OUTCOME_NOT_RECORDED',
+      value: 'done',
+    })
+    expect(record()?.status).toBe('IN_PROGRESS')
+    expect(clock.now()).toBeLessThan(startMs + 4_000)
+  })
+
+  test('of a large outcome writes the parts again, or leaves the operation in progress', async () => {
+    const large = Array.from({ length: 20_000 }, (_, n) => `${n}:${Math.sin(n)}`)
+    const repeated = setUp({ putParts: ['answer-lost', 'not-applied'] })
+    await repeated.idempotency.run(ORDER, () => large)
+    expect((await repeated.idempotency.run(ORDER, () => 0)).value).toEqual(large)
+    const never = setUp({ putParts: times(500, 'not-applied') })
+    await expect(never.idempotency.run(ORDER, () => large)).rejects.toMatchObject({ code: 'OUTCOME_NOT_RECORDED' })
+    expect(never.record()?.status).toBe('IN_PROGRESS')
+  })
+})
+
+describe('the store failing on the error path', () => {
+  test('does not hide the business error', async () => {
+    const { idempotency, record } = setUp({ update: times(500, 'not-applied') })
+    const error = new Error('declined')
+    await expect(idempotency.run(ORDER, () => Promise.reject(error))).rejects.toBe(error)
+    expect(Reflect.get(error, 'suppressed')).toMatchObject({ code: 'STORE' })
+    expect(record()?.status).toBe('IN_PROGRESS')
+  })
+
+  test('after a completion with a lost answer keeps the stored outcome', async () => {
+    const { idempotency, record } = setUp({ update: ['answer-lost'] })
+    await expect(idempotency.run(ORDER, () => Promise.reject(new Error('x')))).rejects.toThrow('x')
+    expect(record()?.status).toBe('FAILED')
+  })
+})
+
+describe('a stored outcome whose parts are lost', () => {
+  test('is neither replayed nor run again', async () => {
+    const { idempotency, store, clock } = setUp({})
+    const large = Array.from({ length: 20_000 }, (_, n) => `${n}:${Math.sin(n)}`)
+    await idempotency.run(ORDER, () => large)
+    const damaged = createIdempotency({
+      store: { ...store, getParts: async (_id, count) => Array.from({ length: count }, () => undefined) },
+      namespace: 'payments',
+      clock,
+    })
+    const work = vi.fn()
+    await expect(damaged.run(ORDER, work)).rejects.toMatchObject({ code: 'OUTCOME_LOST' })
+    expect(work).not.toHaveBeenCalled()
+  })
+})

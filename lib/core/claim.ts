@@ -2,6 +2,7 @@ import { decideClaim } from './decide.ts'
 import { isLambdaOnceError, StoreUnavailableError } from './errors.ts'
 import { createExecution, type Execution, type OperationRequest } from './execution.ts'
 import { unfinishedExpiry } from './expiry.ts'
+import { NO_FINGERPRINT } from './fingerprint.ts'
 import type { Settings } from './options.ts'
 import { decodeOutcome, type Outcome } from './outcome.ts'
 import type { StandingCondition, WriteAnswer } from './ports.ts'
@@ -142,7 +143,8 @@ function takenOver(settings: Settings, request: OperationRequest, token: string,
     rev: seen.rev + 1,
     ...leaseFrom(settings, request, seen.takeover, nowMs),
     updatedAtMs: nowMs,
-    fingerprint: request.fingerprint,
+    // A caller without a fingerprint must not take the record's away.
+    fingerprint: seen.fingerprint === NO_FINGERPRINT ? request.fingerprint : seen.fingerprint,
   }
 }
 

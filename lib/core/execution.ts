@@ -1,6 +1,6 @@
 import { decideHeld, type Intent } from './decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from './disposition.ts'
-import { isLambdaOnceError, LeaseLostError } from './errors.ts'
+import { isLambdaOnceError, LeaseLostError, PermanentError } from './errors.ts'
 import { expiryAfter, unfinishedExpiry } from './expiry.ts'
 import { isSameRequest } from './fingerprint.ts'
 import { type Operation, operationView, watchLease } from './operation.ts'
@@ -50,6 +50,8 @@ export interface Execution {
 
 /** Left between the last retry of a completing write and the deadline, so that an answer still gets out, in ms. */
 const ANSWER_RESERVE_MS = 300
+/** How long a completing write is retried where no deadline is known, in ms. */
+const PATIENCE_WITHOUT_DEADLINE_MS = 30_000
 const RELEASED_RETENTION_SECONDS = 86_400
 
 export function createExecution(
@@ -60,7 +62,10 @@ export function createExecution(
 ): Execution {
   const { store, clock, random } = settings
   const { token } = record
-  const giveUpAtMs = (request.deadlineMs ?? record.leaseUntil) - ANSWER_RESERVE_MS
+  const giveUpAtMs = () =>
+    request.deadlineMs === undefined
+      ? Math.min(record.leaseUntil, clock.now() + PATIENCE_WITHOUT_DEADLINE_MS)
+      : request.deadlineMs - ANSWER_RESERVE_MS
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
   const lease = watchLease(clock, record.leaseUntil)
   let entered = false
@@ -71,7 +76,7 @@ export function createExecution(
   async function write(intent: Intent, change: Omit<RecordChange, 'updatedAtMs'>) {
     const answer = await untilAnswered(
       () => store.update(record.id, { ...change, updatedAtMs: clock.now() }, { kind: 'held', token }),
-      { clock, random, giveUpAtMs },
+      { clock, random, giveUpAtMs: giveUpAtMs() },
     )
     return answer.applied ? ({ kind: 'done' } as const) : decideHeld(answer.existing, token, intent)
   }
@@ -143,13 +148,13 @@ export function createExecution(
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     const as = encoded.kind === 'value' ? 'completed' : 'failed'
     return end(as, as === 'completed' ? 'complete' : 'fail', async () =>
-      finished(await encoded.persist(giveUpAtMs), clock.now()),
+      finished(await encoded.persist(giveUpAtMs()), clock.now()),
     )
   }
 
   async function fail(error: unknown, answer?: () => unknown): Promise<Ending> {
     const encoded = await encodeFailure(settings, error, answer)
-    return end('failed', 'fail', async () => finished(await encoded.persist(giveUpAtMs), clock.now()))
+    return end('failed', 'fail', async () => finished(await encoded.persist(giveUpAtMs()), clock.now()))
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
@@ -166,7 +171,7 @@ export function createExecution(
       case 'resume':
         return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: expiry() }))
       case 'fail':
-        return fail(new LeaseLostError('A release was asked for after an earlier attempt that may have had effects.'))
+        return fail(new PermanentError('A release was asked for after an earlier attempt that may have had effects.'))
     }
   }
 
@@ -176,7 +181,7 @@ export function createExecution(
       const asked = onError?.(error, operation)
       if (asked !== undefined && DISPOSITIONS.includes(asked)) return asked
     } catch (thrown) {
-      report({ type: 'store-error', during: 'onError', error: thrown }, record.id)
+      report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
     }
     return meaningOfError(error, { contract: request.contract, entered, effects })
   }

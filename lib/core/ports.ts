@@ -90,6 +90,8 @@ export type OperationEvent = {
   | { readonly type: 'lease-lost'; readonly attempt: number }
   | { readonly type: 'store-error'; readonly during: string; readonly error: unknown }
   | { readonly type: 'unprotected'; readonly error: unknown }
+  /** A function among the options threw; its default took its place. */
+  | { readonly type: 'hook-failed'; readonly hook: string; readonly error: unknown }
 )
 
 /** Sees every event. It is called synchronously; what it throws is ignored, so that watching never changes an outcome. */

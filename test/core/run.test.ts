@@ -336,3 +336,22 @@ test('a handler may change its input: the operation was identified at the claim'
   })
   expect((await idempotency.run({ key: 'k', input: { amount: 1 } }, () => 'again')).replayed).toBe(true)
 })
+
+test('a takeover by a caller without a fingerprint keeps the one of the record', async () => {
+  const { idempotency, record } = setUp()
+  await expect(idempotency.run(ORDER, () => Promise.reject(new RetryLater()))).rejects.toThrow()
+  const before = record()?.fingerprint
+  await idempotency.run({ key: ORDER.key, fingerprint: false }, () => 'taken over')
+  expect(record()?.fingerprint).toBe(before)
+})
+
+test('an onError that throws leaves the error to the default table, and is reported', async () => {
+  const { idempotency, record, types } = setUp({
+    onError: () => {
+      throw new Error('bug in onError')
+    },
+  })
+  await expect(idempotency.run(ORDER, () => Promise.reject(new Error('boom')))).rejects.toThrow('boom')
+  expect(record()?.status).toBe('FAILED')
+  expect(types()).toEqual(['claimed', 'hook-failed', 'failed'])
+})

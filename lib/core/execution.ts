@@ -64,10 +64,11 @@ export function createExecution(
   const { token } = record
   const giveUpAtMs = () =>
     request.deadlineMs === undefined
-      ? Math.min(record.leaseUntil, clock.now() + PATIENCE_WITHOUT_DEADLINE_MS)
+      ? Math.min(leaseUntil, clock.now() + PATIENCE_WITHOUT_DEADLINE_MS)
       : request.deadlineMs - ANSWER_RESERVE_MS
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
   const lease = watchLease(clock, record.leaseUntil)
+  let leaseUntil = record.leaseUntil
   let entered = false
   let ended = false
   let releaseAsked = false
@@ -84,20 +85,21 @@ export function createExecution(
   async function extend(seconds?: number): Promise<void> {
     const lengthMs = (secondsOption('extend(seconds)', seconds, 0.001) ?? firstLeaseMs / 1000) * 1000
     if (ended) throw new LeaseLostError('The operation has ended; its lease cannot be extended.')
-    const leaseUntil = Math.ceil(clock.now() + lengthMs)
-    const answer = await write('extend', { status: 'IN_PROGRESS', leaseUntil, expiresAt: expiry(leaseUntil) })
+    const until = Math.max(leaseUntil, Math.ceil(clock.now() + lengthMs))
+    const answer = await write('extend', { status: 'IN_PROGRESS', leaseUntil: until, expiresAt: expiry(until) })
     if (answer.kind !== 'done') {
       lease.lost()
       throw new LeaseLostError()
     }
-    lease.moved(leaseUntil)
+    leaseUntil = until
+    lease.moved(until)
   }
 
-  const expiry = (leaseUntil?: number) =>
+  const expiry = (until = clock.now()) =>
     unfinishedExpiry(settings.unfinishedRetentionSeconds, {
       takeover: record.takeover,
       nowMs: clock.now(),
-      ...(leaseUntil !== undefined && { leaseUntil }),
+      leaseUntil: until,
     })
 
   /** The one way out: whatever is thrown on it is an answer of the store, never the caller's problem to sort out. */

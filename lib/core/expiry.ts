@@ -11,7 +11,7 @@ export function expiryAfter(nowMs: number, seconds: number): number {
  */
 export function unfinishedExpiry(
   retentionSeconds: number,
-  { takeover, nowMs, leaseUntil = nowMs }: { takeover: TakeoverPolicy; nowMs: number; leaseUntil?: number },
+  { takeover, nowMs, leaseUntil }: { takeover: TakeoverPolicy; nowMs: number; leaseUntil: number },
 ): number | undefined {
   if (takeover === 'never') return undefined
   return Math.max(expiryAfter(nowMs, retentionSeconds), expiryAfter(leaseUntil, 1))

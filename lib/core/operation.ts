@@ -15,7 +15,7 @@ export interface Operation {
   /** Aborts when the lease is about to run out or is found lost. */
   readonly signal: AbortSignal
   /**
-   * Makes the lease longer, counted from now.
+   * Makes the lease longer, counted from now; one that is longer already stays as it is.
    * @param seconds - the new length; by default that of the first lease
    * @throws LeaseLostError when another execution has taken over, or this one has ended
    */

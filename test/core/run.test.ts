@@ -244,6 +244,8 @@ describe('a lease', () => {
       expect(record()?.leaseUntil).toBe(clock.now() + 10_000)
       await operation.extend(60)
       expect(record()?.leaseUntil).toBe(clock.now() + 60_000)
+      await operation.extend(5)
+      expect(record()?.leaseUntil).toBe(clock.now() + 60_000)
       clock.advance(61_001)
       await idempotency.run(ORDER, () => 'winner')
       await expect(operation.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' })

@@ -18,6 +18,7 @@ export {
   OutcomeUnstorableError,
   PermanentError,
   RetryLater,
+  StepNotAwaitedError,
   StoreError,
   StoreUnavailableError,
   UnknownOutcomeError,
@@ -27,6 +28,7 @@ export {
   createIdempotency,
   type Idempotency,
   type InvocationContext,
+  type OperationName,
   type RequestIdentity,
   type RunRequest,
   type RunResult,
@@ -54,9 +56,12 @@ export {
   type OperationRecord,
   RECORD_SORT_KEY,
   type Status,
+  type StepRecord,
   type StoredFailure,
   type StoredOutcome,
   type StoredValue,
   type TakeoverPolicy,
   TTL_ATTRIBUTE,
 } from './core/record.ts'
+export type { Settlement, SettleResult } from './core/settle.ts'
+export type { ProbeResult, StepContext, StepOptions } from './core/step-options.ts'

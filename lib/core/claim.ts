@@ -1,11 +1,11 @@
 import { decideClaim } from './decide.ts'
 import { isLambdaOnceError, StoreUnavailableError } from './errors.ts'
 import { createExecution, type Execution, type OperationRequest } from './execution.ts'
-import { unfinishedExpiry } from './expiry.ts'
 import { NO_FINGERPRINT } from './fingerprint.ts'
+import { type HeldRecord, leaseFrom } from './lease.ts'
 import type { Settings } from './options.ts'
 import { decodeOutcome, type Outcome } from './outcome.ts'
-import type { StandingCondition, WriteAnswer } from './ports.ts'
+import type { RecordChange, StandingCondition, WriteAnswer } from './ports.ts'
 import type { Moment, OperationRecord } from './record.ts'
 import type { Report } from './report.ts'
 
@@ -46,9 +46,12 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
   let wanted = freshRecord(settings, request, token)
   let attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
+  let giveUpOn: OperationRecord | undefined
 
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const answer = await answered(settings, request.id, attempt)
+    if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
+    giveUpOn = undefined
     if (answer.applied) return claimed(settings, report, request, wanted)
     const seen = answer.existing
     // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
@@ -67,6 +70,12 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
         attempt = () => store.put(wanted, seenExactly)
         continue
       case 'takeover': {
+        const crashes = crashesOf(seen)
+        if (crashes > settings.maxCrashes) {
+          attempt = () => store.update(request.id, crashedTooOften(crashes, clock.now()), seenExactly)
+          giveUpOn = seen
+          continue
+        }
         const next = takenOver(settings, request, token, seen)
         wanted = next
         attempt = () =>
@@ -81,6 +90,7 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
               updatedAtMs: next.updatedAtMs,
               fingerprint: next.fingerprint,
               resumeAtMs: undefined,
+              ...(crashes > 0 && { crashes }),
             },
             seenExactly,
           )
@@ -107,14 +117,12 @@ async function answered({ store }: Settings, id: string, write: () => Promise<Wr
   }
 }
 
-type Held = OperationRecord & { readonly leaseUntil: number }
-
-function claimed(settings: Settings, report: Report, request: OperationRequest, record: Held): Claim {
+function claimed(settings: Settings, report: Report, request: OperationRequest, record: HeldRecord): Claim {
   report({ type: record.attempt === 1 ? 'claimed' : 'taken-over', attempt: record.attempt }, record.id)
   return { kind: 'claimed', execution: createExecution(settings, report, request, record) }
 }
 
-function freshRecord(settings: Settings, request: OperationRequest, token: string, notBeforeMs = 0): Held {
+function freshRecord(settings: Settings, request: OperationRequest, token: string, notBeforeMs = 0): HeldRecord {
   const nowMs = settings.clock.now()
   return {
     id: request.id,
@@ -122,7 +130,7 @@ function freshRecord(settings: Settings, request: OperationRequest, token: strin
     attempt: 1,
     token,
     rev: 1,
-    ...leaseFrom(settings, request, settings.takeover, nowMs),
+    ...leaseFrom(settings, settings.takeover, nowMs, request.deadlineMs),
     takeover: settings.takeover,
     createdAtMs: Math.max(nowMs, notBeforeMs),
     updatedAtMs: nowMs,
@@ -132,37 +140,35 @@ function freshRecord(settings: Settings, request: OperationRequest, token: strin
   }
 }
 
-function takenOver(settings: Settings, request: OperationRequest, token: string, seen: OperationRecord): Held {
+function takenOver(settings: Settings, request: OperationRequest, token: string, seen: OperationRecord): HeldRecord {
   const nowMs = settings.clock.now()
   const { resumeAtMs: _due, expiresAt: _expiry, ...kept } = seen
   return {
     ...kept,
+    ...(crashesOf(seen) > 0 && { crashes: crashesOf(seen) }),
     status: 'IN_PROGRESS',
     attempt: seen.attempt + 1,
     token,
     rev: seen.rev + 1,
-    ...leaseFrom(settings, request, seen.takeover, nowMs),
+    ...leaseFrom(settings, seen.takeover, nowMs, request.deadlineMs),
     updatedAtMs: nowMs,
     // A caller without a fingerprint must not take the record's away.
     fingerprint: seen.fingerprint === NO_FINGERPRINT ? request.fingerprint : seen.fingerprint,
   }
 }
 
-/** The lease is counted from before the write is sent: by the time it lies in the store it must not be longer than promised. */
-function leaseFrom(
-  settings: Settings,
-  request: OperationRequest,
-  takeover: OperationRecord['takeover'],
-  nowMs: number,
-): { readonly leaseUntil: number; readonly expiresAt?: number } {
-  // Zero or negative remaining time is a number too: the lease then is the margin.
-  const remainingMs = request.deadlineMs === undefined ? undefined : Math.max(0, request.deadlineMs - nowMs)
-  const lengthMs =
-    settings.leaseMs ??
-    (remainingMs === undefined ? settings.leaseWithoutDeadlineMs : remainingMs + settings.leaseMarginMs)
-  const leaseUntil = Math.ceil(nowMs + lengthMs)
-  const expiresAt = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil })
-  return { leaseUntil, ...(expiresAt !== undefined && { expiresAt }) }
+/** Attempts that ended without a word, this takeover's predecessor included. One that threw wrote how it ended. */
+function crashesOf(seen: OperationRecord): number {
+  return (seen.crashes ?? 0) + (seen.status === 'IN_PROGRESS' ? 1 : 0)
+}
+
+function crashedTooOften(crashes: number, nowMs: number): RecordChange {
+  return { status: 'UNKNOWN', leaseUntil: undefined, expiresAt: undefined, updatedAtMs: nowMs, crashes }
+}
+
+function unknownNow(report: Report, request: OperationRequest, { attempt }: OperationRecord): Refusal {
+  report({ type: 'unknown', attempt }, request.id)
+  return { kind: 'unknown' }
 }
 
 async function refuse(

@@ -54,7 +54,7 @@ export function decideClaim(record: OperationRecord, claimant: Claimant, moment:
 }
 
 /** What a later write of a claim means to do to its record. */
-export type Intent = 'complete' | 'fail' | 'resume' | 'release' | 'extend'
+export type Intent = 'complete' | 'fail' | 'resume' | 'release' | 'unknown' | 'extend'
 
 /** What a later write that failed its condition has learned. */
 export type HeldAnswer =
@@ -70,6 +70,7 @@ const STATUS_AFTER: Readonly<Record<Intent, OperationRecord['status']>> = {
   fail: 'FAILED',
   resume: 'RETRYABLE',
   release: 'RELEASED',
+  unknown: 'UNKNOWN',
   extend: 'IN_PROGRESS',
 }
 
@@ -79,4 +80,22 @@ export function decideHeld(record: OperationRecord | undefined, token: string, i
   if (record.token !== token) return { kind: 'lost', record }
   if (record.status === STATUS_AFTER[intent]) return { kind: 'done' }
   return record.status === 'COMPLETED' ? { kind: 'completed', record } : { kind: 'lost', record }
+}
+
+/**
+ * Whether an operator may end the operation: nobody is working on it, or (with `takeover: 'never'`) nobody else may.
+ */
+export function isSettleable(record: OperationRecord, moment: Moment): boolean {
+  switch (record.status) {
+    case 'UNKNOWN':
+    case 'RETRYABLE':
+    case 'WAITING':
+      return true
+    case 'IN_PROGRESS':
+      return !isLeaseRunning(record, moment)
+    case 'COMPLETED':
+    case 'FAILED':
+    case 'RELEASED':
+      return false
+  }
 }

@@ -8,6 +8,8 @@ export type Disposition =
   | 'resume'
   /** Store the failure; every repetition gets it, nothing runs again. */
   | 'fail'
+  /** Nobody knows whether an effect happened: never run again, until an operator or a probe has settled it. */
+  | 'unknown'
   /** Write nothing: somebody may still be working. The lease is the backstop. */
   | 'keep'
 
@@ -19,6 +21,8 @@ export interface ErrorContext {
   readonly contract: Contract
   /** Whether the wrapped function was entered. */
   readonly entered: boolean
+  /** Whether it came out of a step that is not recorded: the step's own means make a repetition safe. */
+  readonly fromStep?: boolean
   /** `steps-only` declares that everything the handler does is in steps or is safe to repeat. */
   readonly effects: 'anywhere' | 'steps-only'
 }
@@ -30,8 +34,10 @@ export function meaningOfError(error: unknown, context: ErrorContext): Dispositi
   if (isLambdaOnceError(error)) {
     if (error.code === 'NO_EFFECT') return 'release'
     if (error.code === 'RETRY_LATER') return 'resume'
-    if (error.code === 'PERMANENT') return 'fail'
+    if (error.code === 'PERMANENT' || error.code === 'OUTCOME_UNSTORABLE') return 'fail'
+    if (error.code === 'OUTCOME_NOT_RECORDED') return 'keep'
   }
+  if (context.fromStep) return 'resume'
   return context.contract === 'retry' || context.effects === 'steps-only' ? 'resume' : 'fail'
 }
 

@@ -48,17 +48,35 @@ export function createEngine(settings: Settings): Engine {
       const { execution } = claimed
       const { attempt } = execution
       let value: T
+      let ending: Ending
       execution.entered()
       try {
         value = await work(execution.operation)
+        ending = await execution.complete(value)
       } catch (error) {
-        const ending = await execution.reject(error)
-        if (ending.kind === 'outdone') return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
-        return ending.kind === 'lost' ? { kind: 'lease-lost', error } : { kind: 'threw', error, attempt, ending }
+        ending = await execution.reject(error)
+        return answerTo(ending, { error }, (own) => ({ kind: 'threw', error, attempt, ending: own }))
       }
-      const ending = await execution.complete(value)
-      if (ending.kind === 'outdone') return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
-      return ending.kind === 'lost' ? { kind: 'lease-lost' } : { kind: 'executed', value, attempt, ending }
+      return answerTo(ending, {}, (own) => ({ kind: 'executed', value, attempt, ending: own }))
     },
   })
+}
+
+/** This execution's own answer, or the one that takes its place. */
+function answerTo<T>(
+  ending: Ending,
+  thrown: { readonly error?: unknown },
+  own: (ending: OwnEnding) => Answer<T>,
+): Answer<T> {
+  switch (ending.kind) {
+    case 'outdone':
+      return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
+    case 'lost':
+      return { kind: 'lease-lost', ...thrown }
+    case 'recorded':
+      return ending.as === 'unknown' ? { kind: 'unknown' } : own(ending)
+    case 'kept':
+    case 'unrecorded':
+      return own(ending)
+  }
 }

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'OUTCOME_NOT_RECORDED'
   | 'OUTCOME_LOST'
   | 'LEASE_LOST'
+  | 'STEP_NOT_AWAITED'
   | 'STORE'
   | 'STORE_UNAVAILABLE'
   | 'RETRY_LATER'
@@ -167,6 +168,14 @@ export class LeaseLostError extends LambdaOnceError {
     message = 'The lease of this execution is over and another one may have taken over. Nothing was written.',
   ) {
     super('LEASE_LOST', message)
+  }
+}
+
+/** The work has returned while a step of it still runs, so it cannot know what the step came to. */
+export class StepNotAwaitedError extends LambdaOnceError {
+  constructor(names: readonly string[]) {
+    const list = names.map((name) => `"${name}"`).join(', ')
+    super('STEP_NOT_AWAITED', `The work returned, but step ${list} was not awaited. Await every step before returning.`)
   }
 }
 

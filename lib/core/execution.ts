@@ -1,20 +1,24 @@
-import { decideHeld, type Intent } from './decide.ts'
+import type { Intent } from './decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from './disposition.ts'
-import { isLambdaOnceError, LeaseLostError, PermanentError } from './errors.ts'
-import { expiryAfter, unfinishedExpiry } from './expiry.ts'
+import { isLambdaOnceError, LeaseLostError, PermanentError, StepNotAwaitedError } from './errors.ts'
+import { expiryAfter } from './expiry.ts'
 import { isSameRequest } from './fingerprint.ts'
-import { type Operation, operationView, watchLease } from './operation.ts'
+import { type HeldRecord, holdLease } from './lease.ts'
+import { type Operation, operationView } from './operation.ts'
 import { type Settings, secondsOption } from './options.ts'
 import { decodeOutcome, encodeFailure, encodeOutcome, type Outcome } from './outcome.ts'
-import { untilAnswered } from './persist.ts'
 import type { RecordChange } from './ports.ts'
 import type { OperationRecord, StoredOutcome } from './record.ts'
 import type { Report } from './report.ts'
+import { createSteps } from './steps.ts'
+
+/** What the record says after an end that was written. */
+export type RecordedEnding = 'completed' | 'failed' | 'resumable' | 'released' | 'unknown'
 
 /** How the end of an execution was written. */
 export type Ending =
   /** The record says so. */
-  | { readonly kind: 'recorded'; readonly as: 'completed' | 'failed' | 'resumable' | 'released' }
+  | { readonly kind: 'recorded'; readonly as: RecordedEnding }
   /** On purpose nothing was written: the lease is the backstop. */
   | { readonly kind: 'kept' }
   /** The store could not be reached until the deadline: the record stays in progress until its lease ends. */
@@ -40,7 +44,10 @@ export interface Execution {
   readonly attempt: number
   /** The work is about to be called: from now on an error may follow an effect. */
   entered(): void
-  /** Stores the value. One that cannot be stored ends the operation as failed, never as run-again. */
+  /**
+   * Stores the value. One that cannot be stored ends the operation as failed, never as run-again.
+   * @throws StepNotAwaitedError when a step still runs: nothing has ended, and the error is to be rejected with
+   */
   complete(value: unknown): Promise<Ending>
   /** Ends the operation after an error. `answer` is the final wire response that a stored failure replays. */
   reject(error: unknown, answer?: () => unknown): Promise<Ending>
@@ -48,77 +55,47 @@ export interface Execution {
   giveUp(disposition: Disposition, otherwise?: 'fail' | 'resume'): Promise<Ending>
 }
 
-/** Left between the last retry of a completing write and the deadline, so that an answer still gets out, in ms. */
-const ANSWER_RESERVE_MS = 300
-/** How long a completing write is retried where no deadline is known, in ms. */
-const PATIENCE_WITHOUT_DEADLINE_MS = 30_000
 const RELEASED_RETENTION_SECONDS = 86_400
 
 export function createExecution(
   settings: Settings,
   report: Report,
   request: OperationRequest,
-  record: OperationRecord & { readonly leaseUntil: number },
+  record: HeldRecord,
 ): Execution {
-  const { store, clock, random } = settings
-  const { token } = record
-  const giveUpAtMs = () =>
-    request.deadlineMs === undefined
-      ? Math.min(leaseUntil, clock.now() + PATIENCE_WITHOUT_DEADLINE_MS)
-      : request.deadlineMs - ANSWER_RESERVE_MS
+  const { store, clock } = settings
+  const lease = holdLease(settings, record, request.deadlineMs)
+  const steps = createSteps(settings, lease, record)
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
-  const lease = watchLease(clock, record.leaseUntil)
-  let leaseUntil = record.leaseUntil
   let entered = false
   let ended = false
   let releaseAsked = false
 
-  /** Lost answers make a write come twice, so each failed condition is read as "was that me?" first. */
-  async function write(intent: Intent, change: Omit<RecordChange, 'updatedAtMs'>) {
-    const answer = await untilAnswered(
-      () => store.update(record.id, { ...change, updatedAtMs: clock.now() }, { kind: 'held', token }),
-      { clock, random, giveUpAtMs: giveUpAtMs() },
-    )
-    return answer.applied ? ({ kind: 'done' } as const) : decideHeld(answer.existing, token, intent)
-  }
-
   async function extend(seconds?: number): Promise<void> {
-    const lengthMs = (secondsOption('extend(seconds)', seconds, 0.001) ?? firstLeaseMs / 1000) * 1000
+    const asked = secondsOption('extend(seconds)', seconds, 0.001)
     if (ended) throw new LeaseLostError('The operation has ended; its lease cannot be extended.')
-    const until = Math.max(leaseUntil, Math.ceil(clock.now() + lengthMs))
-    const answer = await write('extend', { status: 'IN_PROGRESS', leaseUntil: until, expiresAt: expiry(until) })
-    if (answer.kind !== 'done') {
-      lease.lost()
-      throw new LeaseLostError()
-    }
-    leaseUntil = until
-    lease.moved(until)
+    await lease.renew({}, asked === undefined ? clock.now() + firstLeaseMs : Math.ceil(clock.now() + asked * 1000))
   }
-
-  const expiry = (until = clock.now()) =>
-    unfinishedExpiry(settings.unfinishedRetentionSeconds, {
-      takeover: record.takeover,
-      nowMs: clock.now(),
-      leaseUntil: until,
-    })
 
   /** The one way out: whatever is thrown on it is an answer of the store, never the caller's problem to sort out. */
   async function end(
-    as: 'completed' | 'failed' | 'resumable' | 'released',
+    as: RecordedEnding,
     intent: Intent,
     change: () => Promise<Omit<RecordChange, 'updatedAtMs' | 'leaseUntil'>>,
   ): Promise<Ending> {
     if (ended) throw new LeaseLostError('The operation has ended already.')
     ended = true
-    lease.stop()
+    lease.watch.stop()
+    // A step that runs on would write into a record that somebody else may hold by then.
+    if (!(await steps.close())) return { kind: 'kept' }
     try {
-      const answer = await write(intent, { ...(await change()), leaseUntil: undefined })
+      const answer = await lease.write(intent, { ...(await change()), leaseUntil: undefined })
       if (answer.kind === 'done') {
         report({ type: as, attempt: record.attempt }, record.id)
         return { kind: 'recorded', as }
       }
       if (answer.kind === 'lost') {
-        lease.lost()
+        lease.watch.lost()
         report({ type: 'lease-lost', attempt: record.attempt }, record.id)
       }
       return await standing(answer.record)
@@ -146,32 +123,40 @@ export function createExecution(
   })
 
   async function complete(value: unknown): Promise<Ending> {
+    if (steps.unknownStep !== undefined) return giveUp('unknown')
+    if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
     if (releaseAsked) return giveUp('release')
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     const as = encoded.kind === 'value' ? 'completed' : 'failed'
     return end(as, as === 'completed' ? 'complete' : 'fail', async () =>
-      finished(await encoded.persist(giveUpAtMs()), clock.now()),
+      finished(await encoded.persist(lease.giveUpAtMs()), clock.now()),
     )
   }
 
   async function fail(error: unknown, answer?: () => unknown): Promise<Ending> {
     const encoded = await encodeFailure(settings, error, answer)
-    return end('failed', 'fail', async () => finished(await encoded.persist(giveUpAtMs()), clock.now()))
+    return end('failed', 'fail', async () => finished(await encoded.persist(lease.giveUpAtMs()), clock.now()))
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
-    switch (permittedDisposition(disposition, record, otherwise)) {
+    switch (permittedDisposition(disposition, { attempt: record.attempt, steps: steps.recorded }, otherwise)) {
       case 'keep':
         ended = true
-        lease.stop()
+        lease.watch.stop()
         return { kind: 'kept' }
+      case 'unknown':
+        return end('unknown', 'unknown', async () => ({
+          status: 'UNKNOWN',
+          expiresAt: undefined,
+          ...(steps.unknownStep !== undefined && { unknownStep: steps.unknownStep }),
+        }))
       case 'release':
         return end('released', 'release', async () => ({
           status: 'RELEASED',
           expiresAt: expiryAfter(clock.now(), RELEASED_RETENTION_SECONDS),
         }))
       case 'resume':
-        return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: expiry() }))
+        return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: lease.expiry() }))
       case 'fail':
         return fail(new PermanentError('A release was asked for after an earlier attempt that may have had effects.'))
     }
@@ -185,13 +170,14 @@ export function createExecution(
     } catch (thrown) {
       report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
     }
-    return meaningOfError(error, { contract: request.contract, entered, effects })
+    return meaningOfError(error, { contract: request.contract, entered, effects, fromStep: steps.isFromStep(error) })
   }
 
   const operation = operationView({
     record,
     key: request.key,
-    lease,
+    lease: lease.watch,
+    step: steps.step,
     extend,
     release: () => {
       releaseAsked = true
@@ -206,7 +192,8 @@ export function createExecution(
     },
     complete,
     async reject(error: unknown, answer?: () => unknown) {
-      const permitted = permittedDisposition(wishFor(error), record)
+      const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
+      const permitted = permittedDisposition(wish, { attempt: record.attempt, steps: steps.recorded })
       const ending = permitted === 'fail' ? await fail(error, answer) : await giveUp(permitted)
       if (ending.kind === 'unrecorded') noteBeside(error, ending.error)
       return ending

@@ -14,6 +14,7 @@ import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from './fingerprint.t
 import { type KeyInput, normalizeKey, normalizeScope, operationId, type Scope } from './identity.ts'
 import type { Operation } from './operation.ts'
 import { type IdempotencyOptions, resolveOptions, show } from './options.ts'
+import { type Settlement, type SettleResult, settle } from './settle.ts'
 
 /** Where the invocation's remaining time comes from: Lambda's context. */
 export interface InvocationContext {
@@ -38,6 +39,12 @@ export type RunRequest = RequestIdentity & {
   readonly scope?: Scope
   /** Lambda's context, whose remaining time becomes the lease. */
   readonly context?: InvocationContext
+}
+
+/** What names an operation within its namespace. */
+export interface OperationName {
+  readonly key: KeyInput
+  readonly scope?: Scope
 }
 
 /** What `run` answers. */
@@ -75,6 +82,14 @@ export interface Idempotency {
    * @throws what the work throws
    */
   run<T>(request: RunRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<RunResult<T>>
+  /**
+   * Ends an operation whose outcome no machine may decide: an unknown one, or one whose lease is over under
+   * `takeover: 'never'`. Never touches one that is running or finished.
+   *
+   * @throws OutcomeUnstorableError when the value cannot be stored: nothing is written
+   * @throws StoreError when the store cannot be reached: look again before you settle again
+   */
+  settle(operation: OperationName, settlement: Settlement): Promise<SettleResult>
   /** The same function, run once per key. What it throws and when is as with {@link Idempotency.run}. */
   wrap<A extends readonly unknown[], R>(
     work: (...args: A) => R | PromiseLike<R>,
@@ -107,22 +122,26 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const settings = resolveOptions(options)
   const engine = createEngine(settings)
 
+  function nameOf(call: string, { key: given, scope }: OperationName): { readonly id: string; readonly key: string } {
+    const key = normalizeKey(given)
+    if (key === undefined) {
+      throw new MissingKeyError(`${call}({ key }) needs a key: a string, a number, or an array of these without gaps.`)
+    }
+    return { id: operationId(settings.namespace, normalizeScope(scope), key), key }
+  }
+
   async function run<T>(
     request: RunRequest,
     work: (operation: Operation) => T | PromiseLike<T>,
   ): Promise<RunResult<T>> {
     if (typeof work !== 'function')
       throw new InvalidOptionError(`run(request, work): work must be a function; got ${show(work)}.`)
-    const key = normalizeKey(request.key)
-    if (key === undefined) {
-      throw new MissingKeyError('run({ key }) needs a key: a string, a number, or an array of these without gaps.')
-    }
-    const scope = normalizeScope(request.scope)
+    const { id, key } = nameOf('run', request)
     const remainingMs = request.context?.getRemainingTimeInMillis()
     return resultOf(
       await engine.execute(
         {
-          id: operationId(settings.namespace, scope, key),
+          id,
           key,
           fingerprint: fingerprintFor(request),
           contract: 'answer',
@@ -158,7 +177,17 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     }
   }
 
-  const idempotency = { run, wrap }
+  async function settleOne(operation: OperationName, settlement: Settlement): Promise<SettleResult> {
+    const given = ['value', 'error', 'rerun'].filter((name) => Object.hasOwn(settlement, name))
+    if (given.length !== 1) {
+      throw new InvalidOptionError(
+        'settle(operation, settlement) takes exactly one of { value }, { error } or { rerun: true }.',
+      )
+    }
+    return settle(settings, engine.report, nameOf('settle', operation).id, settlement)
+  }
+
+  const idempotency = { run, wrap, settle: settleOne }
   Object.defineProperty(idempotency, ENGINE, { value: engine })
   return Object.freeze(idempotency)
 }

@@ -1,6 +1,6 @@
-import { LeaseLostError } from './errors.ts'
 import { fenceOf } from './identity.ts'
-import type { Clock } from './ports.ts'
+import type { LeaseWatch } from './lease-watch.ts'
+import type { StepContext, StepOptions } from './step-options.ts'
 
 /** The running operation, as the work sees it. */
 export interface Operation {
@@ -21,61 +21,19 @@ export interface Operation {
    */
   extend(seconds?: number): Promise<void>
   /**
+   * Runs a named piece of work and records its result: a later attempt gets the result without running it again.
+   * The result is stored like an outcome, so it is plain data.
+   *
+   * @param name - unique within the operation, and the same in every attempt
+   * @throws what the work throws; LeaseLostError when another execution took over; UnknownOutcomeError when an
+   * earlier attempt began the step and nobody knows whether its effect happened
+   */
+  step<T>(name: string, work: (step: StepContext) => T | PromiseLike<T>, options?: StepOptions<T>): Promise<T>
+  /**
    * Says that nothing has happened: when the work has returned, the key is released instead of an outcome stored.
    * From attempt 2 on this cannot be known, and the operation is stored as failed instead.
    */
   release(): void
-}
-
-/** How long before the end of the lease `signal` aborts, so that the work can still stop in time, in ms. */
-const ABORT_BEFORE_MS = 500
-
-/** A lease that the operation's signal watches. Nothing runs until somebody asks for the signal. */
-export interface LeaseWatch {
-  readonly signal: AbortSignal
-  /** The lease now ends then. */
-  moved(leaseUntil: number): void
-  /** The lease is somebody else's. */
-  lost(): void
-  /** The operation has ended; nothing is left to watch. */
-  stop(): void
-}
-
-export function watchLease(clock: Clock, firstLeaseUntil: number): LeaseWatch {
-  const controller = new AbortController()
-  let leaseUntil = firstLeaseUntil
-  let stopped: AbortController | undefined
-
-  async function watch(stop: AbortSignal): Promise<void> {
-    for (;;) {
-      const leftMs = leaseUntil - ABORT_BEFORE_MS - clock.now()
-      if (leftMs <= 0) break
-      await clock.wait(leftMs, stop)
-      if (stop.aborted) return
-    }
-    controller.abort(new LeaseLostError('The lease of this execution is about to run out.'))
-  }
-
-  return Object.freeze({
-    get signal() {
-      if (stopped === undefined) {
-        stopped = new AbortController()
-        void watch(stopped.signal)
-      }
-      return controller.signal
-    },
-    moved(until: number) {
-      leaseUntil = until
-    },
-    lost() {
-      stopped?.abort()
-      controller.abort(new LeaseLostError())
-    },
-    stop() {
-      stopped ??= new AbortController()
-      stopped.abort()
-    },
-  })
 }
 
 /** Builds the work's view of an operation over what the engine lets it do. */
@@ -83,6 +41,7 @@ export function operationView(view: {
   readonly record: { readonly id: string; readonly attempt: number; readonly createdAtMs: number }
   readonly key: string
   readonly lease: LeaseWatch
+  readonly step: Operation['step']
   readonly extend: (seconds?: number) => Promise<void>
   readonly release: () => void
 }): Operation {
@@ -94,6 +53,7 @@ export function operationView(view: {
     get signal() {
       return view.lease.signal
     },
+    step: view.step,
     extend: view.extend,
     release: view.release,
   })

@@ -47,6 +47,12 @@ export interface IdempotencyOptions {
    * @defaultValue 'anywhere'
    */
   readonly effects?: 'anywhere' | 'steps-only'
+  /**
+   * How many attempts may end without a word (a crash, a time-out) before the operation becomes UNKNOWN instead of
+   * being taken over once more. Attempts that threw do not count.
+   * @defaultValue no limit: the queue's own maximum of receives is the limit
+   */
+  readonly maxCrashes?: number
   /** What a thrown error means; `undefined` leaves it to the default table. */
   readonly onError?: (error: unknown, operation: Operation) => Disposition | undefined
   /**
@@ -98,6 +104,7 @@ export interface Settings {
   readonly clockSkewMs: number
   readonly takeover: TakeoverPolicy
   readonly effects: 'anywhere' | 'steps-only'
+  readonly maxCrashes: number
   readonly onError: ((error: unknown, operation: Operation) => Disposition | undefined) | undefined
   readonly onStoreError: 'closed' | 'open'
   readonly observer: Observer | undefined
@@ -145,6 +152,7 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
     takeover: oneOf('takeover', options.takeover, ['auto', 'never']) ?? DEFAULTS.takeover,
     effects: oneOf('effects', options.effects, ['anywhere', 'steps-only']) ?? DEFAULTS.effects,
     onStoreError: oneOf('onStoreError', options.onStoreError, ['closed', 'open']) ?? DEFAULTS.onStoreError,
+    maxCrashes: integerOption('maxCrashes', options.maxCrashes, 0, 1_000) ?? Number.POSITIVE_INFINITY,
     onError: functionOption('onError', options.onError),
     observer: functionOption('observer', options.observer),
     clock: options.clock ?? systemClock,
@@ -170,6 +178,7 @@ const OPTION_NAMES: readonly string[] = [
   'clockSkewSeconds',
   'takeover',
   'effects',
+  'maxCrashes',
   'onError',
   'onStoreError',
   'observer',

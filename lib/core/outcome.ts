@@ -50,7 +50,7 @@ export async function encodeFailure(writer: Writer, error: unknown, answer?: () 
 
 /** @throws OutcomeLostError when pieces of it are missing or damaged. */
 export async function decodeOutcome(store: Store, stored: StoredOutcome): Promise<Outcome> {
-  const value = stored.value === undefined ? undefined : await load(store, stored.value)
+  const value = stored.value === undefined ? undefined : await decodeStored(store, stored.value)
   if (stored.kind === 'value') return { kind: 'value', value }
   return { kind: 'failure', failure: stored.failure, ...(stored.value !== undefined && { value }) }
 }
@@ -69,7 +69,8 @@ async function save(writer: Writer, unsaved: Unsaved, giveUpAtMs: number): Promi
   return { kind: 'parts', partsId, count: parts.length, length, sha256 }
 }
 
-async function load(store: Store, stored: StoredValue): Promise<unknown> {
+/** @throws OutcomeLostError when pieces of it are missing or damaged. */
+export async function decodeStored(store: Store, stored: StoredValue): Promise<unknown> {
   switch (stored.kind) {
     case 'text':
       return decodeValue(stored)

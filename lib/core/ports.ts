@@ -1,4 +1,4 @@
-import type { Moment, OperationRecord, Status, StoredOutcome } from './record.ts'
+import type { Moment, OperationRecord, Status, StepRecord, StoredOutcome } from './record.ts'
 
 /** Time as the engine sees it. Milliseconds since 1970. */
 export interface Clock {
@@ -36,6 +36,12 @@ export interface RecordChange {
   readonly fingerprint?: string
   readonly outcome?: StoredOutcome
   readonly resumeAtMs?: number | undefined
+  readonly crashes?: number
+  readonly unknownStep?: string | undefined
+  /** Replaces all steps. */
+  readonly steps?: Readonly<Record<string, StepRecord>>
+  /** Writes one step, or removes it, and leaves the others as they are. Not together with `steps`. */
+  readonly step?: { readonly name: string; readonly record: StepRecord | undefined }
 }
 
 /** What became of a conditional write. `existing` is the record that stood against it, if there was one. */
@@ -81,7 +87,7 @@ export type OperationEvent = {
   readonly atMs: number
 } & (
   | {
-      readonly type: 'claimed' | 'taken-over' | 'completed' | 'failed' | 'resumable' | 'released'
+      readonly type: 'claimed' | 'taken-over' | 'completed' | 'failed' | 'resumable' | 'released' | 'settled'
       readonly attempt: number
     }
   | { readonly type: 'replayed'; readonly attempt: number; readonly status: 'COMPLETED' | 'FAILED' }

@@ -31,6 +31,14 @@ export type StoredOutcome =
   | { readonly kind: 'value'; readonly value: StoredValue }
   | { readonly kind: 'failure'; readonly failure: StoredFailure; readonly value?: StoredValue }
 
+/** What is remembered of one step. */
+export type StepRecord =
+  /** It was begun, and nobody has written how it ended. The time is that of the *first* start and never moves. */
+  | { readonly kind: 'started'; readonly startedAtMs: number }
+  | { readonly kind: 'done'; readonly value: StoredValue }
+  /** It was done, and its result could not be stored: it is never run again, and the operation fails. */
+  | { readonly kind: 'result-lost'; readonly failure: StoredFailure }
+
 /** One operation as it lies in the store. Times that end in `Ms` or `Until` are milliseconds, `expiresAt` is seconds. */
 export interface OperationRecord {
   /** The operation's id: its namespace and a hash of namespace, scope and key. */
@@ -51,7 +59,11 @@ export interface OperationRecord {
   readonly updatedAtMs: number
   readonly fingerprint: string
   /** Recorded steps by name; they survive a takeover, and a record that has any never counts as absent. */
-  readonly steps: Readonly<Record<string, unknown>>
+  readonly steps: Readonly<Record<string, StepRecord>>
+  /** How many attempts ended without a word: their lease ran out. Absent: none. */
+  readonly crashes?: number
+  /** The step whose outcome nobody knows; only UNKNOWN has one. Absent there: the operation crashed too often. */
+  readonly unknownStep?: string
   readonly outcome?: StoredOutcome
   /** When a WAITING operation is due, in ms. Absent: it waits for a signal. */
   readonly resumeAtMs?: number

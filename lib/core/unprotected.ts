@@ -1,5 +1,7 @@
 import type { Execution, OperationRequest } from './execution.ts'
-import { operationView, watchLease } from './operation.ts'
+import { hashOfParts } from './identity.ts'
+import { watchLease } from './lease-watch.ts'
+import { operationView } from './operation.ts'
 import type { Settings } from './options.ts'
 
 /** An execution without a claim, for users who chose `onStoreError: 'open'`: it runs, and nothing is written. */
@@ -18,6 +20,12 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
       record: { id: request.id, attempt: 1, createdAtMs },
       key: request.key,
       lease,
+      step: async (name, work) =>
+        work({
+          idempotencyKey: hashOfParts([request.id, request.fingerprint, name]),
+          attempt: 1,
+          signal: lease.signal,
+        }),
       extend: async () => undefined,
       release: () => undefined,
     }),

@@ -99,24 +99,32 @@ export function dynamoStore(options: DynamoStoreOptions): Store {
       return conditional(record.id, 'PutItem', () => connection().send(command))
     },
 
-    update(id: string, change: RecordChange, condition: StandingCondition) {
+    update(id: string, { step, ...change }: RecordChange, condition: StandingCondition) {
       const { expression, names, values } = conditionExpression(condition)
       const fields = Object.entries(change)
       const set = fields.filter(([, value]) => value !== undefined)
       const removed = fields.filter(([, value]) => value === undefined)
+      const stepPath = '#steps.#step'
       const command = new UpdateCommand({
         TableName: tableName,
         Key: recordKey(id),
         UpdateExpression: [
-          `SET ${set.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-          removed.length > 0 ? `REMOVE ${removed.map(([name]) => `#${name}`).join(', ')}` : '',
+          clause('SET', [
+            ...set.map(([name]) => `#${name} = :${name}`),
+            ...(step?.record ? [`${stepPath} = :step`] : []),
+          ]),
+          clause('REMOVE', [...removed.map(([name]) => `#${name}`), ...(step && !step.record ? [stepPath] : [])]),
           'ADD #rev :one',
         ].join(' '),
         ConditionExpression: expression,
-        ExpressionAttributeNames: aliases([...fields.map(([name]) => name), ...names, 'rev']),
+        ExpressionAttributeNames: {
+          ...aliases([...fields.map(([name]) => name), ...names, 'rev']),
+          ...(step && { '#steps': 'steps', '#step': step.name }),
+        },
         ExpressionAttributeValues: {
           ...values,
           ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
+          ...(step?.record && { ':step': step.record }),
           ':one': 1,
         },
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -150,6 +158,10 @@ export function dynamoStore(options: DynamoStoreOptions): Store {
       return Array.from({ length: count }, (_, index) => found.get(partKey(partsId, index).pk))
     },
   })
+}
+
+function clause(keyword: string, terms: readonly string[]): string {
+  return terms.length > 0 ? `${keyword} ${terms.join(', ')}` : ''
 }
 
 function defaultClient(): DynamoDBClient {

@@ -79,8 +79,10 @@ function holds(condition: Condition, there: OperationRecord | undefined): boolea
   }
 }
 
-function withChange(there: OperationRecord, change: RecordChange): OperationRecord {
-  const merged = { ...there, ...change, rev: there.rev + 1 }
+function withChange(there: OperationRecord, { step, ...change }: RecordChange): OperationRecord {
+  const { [step?.name ?? '']: _replaced, ...others } = there.steps
+  const steps = step === undefined ? there.steps : { ...others, ...(step.record && { [step.name]: step.record }) }
+  const merged = { ...there, steps, ...change, rev: there.rev + 1 }
   const defined = Object.entries(merged).filter(([, value]) => value !== undefined)
   return Object.fromEntries(defined) as unknown as OperationRecord
 }

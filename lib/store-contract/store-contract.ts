@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import type { Condition, RecordChange, Store } from '../core/ports.ts'
+import type { Condition, RecordChange, StandingCondition, Store } from '../core/ports.ts'
 import { PART_BYTES } from '../core/ports.ts'
-import { countsAsAbsent, type OperationRecord, type Status } from '../core/record.ts'
+import { countsAsAbsent, type OperationRecord, type Status, type StepRecord } from '../core/record.ts'
 
 /** One thing that every store must do. */
 export interface ContractCase {
@@ -36,6 +36,8 @@ function aRecord(fields: Partial<OperationRecord> = {}): OperationRecord {
 
 const absentAt = (nowMs: number): Condition => ({ kind: 'absent', moment: { nowMs, clockSkewMs: SKEW_MS } })
 
+const aStep: StepRecord = { kind: 'done', value: { kind: 'text', text: '[1]' } }
+
 const completion: RecordChange = {
   status: 'COMPLETED',
   leaseUntil: undefined,
@@ -58,7 +60,7 @@ function recordsOfEveryKind(): OperationRecord[] {
   for (const status of statuses) {
     for (const expiresAt of expiries) {
       for (const leaseUntil of status === 'IN_PROGRESS' ? leases : [undefined]) {
-        for (const steps of [{}, { charge: { done: true } }]) {
+        for (const steps of [{}, { charge: aStep }] as Record<string, StepRecord>[]) {
           const { expiresAt: _e, leaseUntil: _l, ...rest } = aRecord({ status, steps })
           kinds.push({
             ...rest,
@@ -89,7 +91,7 @@ export const storeContract: readonly ContractCase[] = Object.freeze([
     name: 'puts a record where there is none, and reads it back as it was',
     async check(store: Store) {
       const record = aRecord({
-        steps: { 'charge.card': { text: 'x' } },
+        steps: { 'charge.card': aStep },
         outcome: { kind: 'value', value: { kind: 'brotli', bytes: new Uint8Array([0, 255, 1]) } },
       })
       await stored(store, record)
@@ -186,7 +188,7 @@ export const storeContract: readonly ContractCase[] = Object.freeze([
   {
     name: 'takes over on the token and rev seen, keeps the steps, and refuses once the lease was renewed in between',
     async check(store: Store) {
-      const steps = { charge: { text: '[1]' } }
+      const steps = { charge: aStep }
       const record = await stored(store, aRecord({ steps }))
       const takeover: RecordChange = {
         status: 'IN_PROGRESS',
@@ -211,6 +213,60 @@ export const storeContract: readonly ContractCase[] = Object.freeze([
       })
       const after = await store.get(record.id)
       deepStrictEqual([after?.token, after?.attempt, after?.rev, after?.steps], ['token-b', 2, 3, steps])
+    },
+  },
+  {
+    name: 'writes and removes one step and leaves the others as they are, in parallel too',
+    async check(store: Store) {
+      const record = await stored(store, aRecord({ steps: { 'a.b': { kind: 'started', startedAtMs: NOW_MS } } }))
+      const renewal: RecordChange = {
+        status: 'IN_PROGRESS',
+        leaseUntil: NOW_MS + 40_000,
+        expiresAt: record.expiresAt,
+        updatedAtMs: NOW_MS,
+      }
+      const held: StandingCondition = { kind: 'held', token: 'token-a' }
+      const names = ['one', 'two', 'Ünï #3', 'status']
+      await Promise.all(
+        names.map((name) => store.update(record.id, { ...renewal, step: { name, record: aStep } }, held)),
+      )
+      await store.update(record.id, { ...renewal, step: { name: 'a.b', record: undefined } }, held)
+      await store.update(record.id, { ...renewal, step: { name: 'never written', record: undefined } }, held)
+      const after = await store.get(record.id)
+      deepStrictEqual(after?.steps, Object.fromEntries(names.map((name) => [name, aStep])))
+      strictEqual(after?.rev, 7)
+      strictEqual(
+        (
+          await store.update(
+            record.id,
+            { ...renewal, step: { name: 'x', record: aStep } },
+            { kind: 'held', token: 'token-b' },
+          )
+        ).applied,
+        false,
+      )
+    },
+  },
+  {
+    name: 'replaces all steps at once',
+    async check(store: Store) {
+      const record = await stored(
+        store,
+        aRecord({ status: 'UNKNOWN', unknownStep: 'a', steps: { a: { kind: 'started', startedAtMs: 1 }, b: aStep } }),
+      )
+      const change: RecordChange = {
+        status: 'RETRYABLE',
+        leaseUntil: undefined,
+        expiresAt: NOW_SECONDS + 5,
+        updatedAtMs: NOW_MS,
+        steps: { b: aStep },
+        unknownStep: undefined,
+      }
+      deepStrictEqual(await store.update(record.id, change, { kind: 'seen', token: 'token-a', rev: 1 }), {
+        applied: true,
+      })
+      const after = await store.get(record.id)
+      deepStrictEqual([after?.status, after?.steps, after?.unknownStep], ['RETRYABLE', { b: aStep }, undefined])
     },
   },
   {

@@ -32,7 +32,11 @@ describe('a claim that met a record', () => {
     ['replaces an expired failed one', { status: 'FAILED', expiresAt: NOW_SECONDS - 1 }, { kind: 'replace' }],
     ['replaces an expired unfinished one', { ...OVER, expiresAt: NOW_SECONDS }, { kind: 'replace' }],
     ['never replaces an unknown one', { status: 'UNKNOWN', expiresAt: 1 }, { kind: 'unknown' }],
-    ['takes over an expired one with steps', { ...OVER, expiresAt: 1, steps: { a: {} } }, { kind: 'takeover' }],
+    [
+      'takes over an expired one with steps',
+      { ...OVER, expiresAt: 1, steps: { a: { kind: 'started', startedAtMs: 1 } } },
+      { kind: 'takeover' },
+    ],
     ['knows its own write by the token', { token: 'mine', ...LIVE }, { kind: 'claimed' }],
     [
       'knows its own write before it compares fingerprints',

@@ -1,0 +1,73 @@
+import { isSettleable } from './decide.ts'
+import { OutcomeUnstorableError } from './errors.ts'
+import { expiryAfter, unfinishedExpiry } from './expiry.ts'
+import type { Settings } from './options.ts'
+import { encodeFailure, encodeOutcome } from './outcome.ts'
+import type { RecordChange } from './ports.ts'
+import type { OperationRecord, StepRecord } from './record.ts'
+import type { Report } from './report.ts'
+
+/** What an operator has found out about an operation. */
+export type Settlement =
+  /** The effect happened; this is the answer to every repetition. */
+  | { readonly value: unknown }
+  /** It failed for good; every repetition gets this failure. */
+  | { readonly error: Error }
+  /** Nothing happened that must not happen again: the next delivery runs it. */
+  | { readonly rerun: true }
+
+/** What `settle` came to. */
+export type SettleResult = 'settled' | 'not-found' | 'finished' | 'in-progress'
+
+/** How often a settlement that keeps losing races looks again. */
+const MAX_ROUNDS = 3
+
+/** Ends an operation that nobody may end by machine, on exactly the record that was looked at. */
+export async function settle(
+  settings: Settings,
+  report: Report,
+  id: string,
+  settlement: Settlement,
+): Promise<SettleResult> {
+  const { store, clock } = settings
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const seen = await store.get(id)
+    if (seen === undefined || seen.status === 'RELEASED') return 'not-found'
+    if (seen.status === 'COMPLETED' || seen.status === 'FAILED') return 'finished'
+    if (!isSettleable(seen, { nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })) return 'in-progress'
+    const change = await changeFor(settings, seen, settlement)
+    const { applied } = await store.update(id, change, { kind: 'seen', token: seen.token, rev: seen.rev })
+    if (applied) {
+      report({ type: 'settled', attempt: seen.attempt }, id)
+      return 'settled'
+    }
+  }
+  return 'in-progress'
+}
+
+async function changeFor(
+  settings: Settings,
+  { takeover, steps }: OperationRecord,
+  settlement: Settlement,
+): Promise<RecordChange> {
+  const nowMs = settings.clock.now()
+  const common = { leaseUntil: undefined, updatedAtMs: nowMs, unknownStep: undefined, resumeAtMs: undefined }
+  if ('rerun' in settlement) {
+    // A start mark would only make the operation unknown again: the operator has just said what became of it.
+    const kept = Object.entries(steps).filter(([, step]: [string, StepRecord]) => step.kind !== 'started')
+    const expiresAt = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs })
+    return { ...common, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
+  }
+  const encoded =
+    'error' in settlement
+      ? await encodeFailure(settings, settlement.error)
+      : await encodeOutcome(settings, { kind: 'value', value: settlement.value })
+  const outcome = await encoded.persist(nowMs)
+  if ('value' in settlement && outcome.kind === 'failure') throw new OutcomeUnstorableError(outcome.failure.message)
+  return {
+    ...common,
+    status: outcome.kind === 'value' ? 'COMPLETED' : 'FAILED',
+    outcome,
+    expiresAt: expiryAfter(nowMs, settings.retentionSeconds),
+  }
+}

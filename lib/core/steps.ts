@@ -1,0 +1,171 @@
+import {
+  InvalidOptionError,
+  isLambdaOnceError,
+  LeaseLostError,
+  OutcomeNotRecordedError,
+  OutcomeUnstorableError,
+  UnknownOutcomeError,
+} from './errors.ts'
+import { hashOfParts } from './identity.ts'
+import type { HeldRecord, Lease } from './lease.ts'
+import type { Operation } from './operation.ts'
+import type { Settings } from './options.ts'
+import { decodeStored, encodeOutcome } from './outcome.ts'
+import type { StepRecord } from './record.ts'
+import { checkStep, type StepContext, type StepOptions } from './step-options.ts'
+
+/** The steps of one attempt. */
+export interface Steps {
+  readonly step: Operation['step']
+  /** The names of the steps that are running now. */
+  readonly open: readonly string[]
+  /** The step whose outcome was found to be unknown, in this attempt. */
+  readonly unknownStep: string | undefined
+  /** What the record now holds. */
+  readonly recorded: Readonly<Record<string, StepRecord>>
+  /** Whether the error came out of a step whose result is not recorded: running again is safe by the step's own means. */
+  isFromStep(error: unknown): boolean
+  /** Lets no step begin any more, and waits for those that run: `false` when the deadline came first. */
+  close(): Promise<boolean>
+}
+
+/** DynamoDB bills a write by the size of the item, and 400 KB is its limit; this many steps leave a record below 60 KB. */
+const MAX_STEPS = 40
+
+export function createSteps(settings: Settings, lease: Lease, held: HeldRecord): Steps {
+  const { store, clock } = settings
+  const recorded: Record<string, StepRecord> = Object.assign(Object.create(null), held.steps)
+  const used = new Set<string>()
+  const open = new Map<string, Promise<unknown>>()
+  const fromStep = new WeakSet<object>()
+  let primitiveFromStep = false
+  let closed = false
+  let unknownStep: string | undefined
+
+  const contextOf = (name: string): StepContext => ({
+    idempotencyKey: hashOfParts([held.id, held.fingerprint, name]),
+    attempt: held.attempt,
+    get signal() {
+      return lease.watch.signal
+    },
+  })
+
+  async function write(name: string, record: StepRecord | undefined): Promise<void> {
+    await lease.renew({ step: { name, record } })
+    if (record === undefined) delete recorded[name]
+    else recorded[name] = record
+  }
+
+  function becomesUnknown(name: string): UnknownOutcomeError {
+    unknownStep ??= name
+    return new UnknownOutcomeError()
+  }
+
+  /** The end of a step that has had its effect: whatever goes wrong from here, it must not be run again. */
+  async function record<T>(name: string, value: T): Promise<T> {
+    const encoded = await encodeOutcome(settings, { kind: 'value', value })
+    let lost: OutcomeUnstorableError | undefined
+    try {
+      const stored = await encoded.persist(lease.giveUpAtMs())
+      if (stored.kind === 'value') {
+        await write(name, { kind: 'done', value: stored.value })
+      } else {
+        await write(name, { kind: 'result-lost', failure: stored.failure })
+        lost = resultLost(name, stored.failure.message)
+      }
+    } catch (error) {
+      throw isLambdaOnceError(error, 'LEASE_LOST') ? error : new OutcomeNotRecordedError(value, error)
+    }
+    if (lost !== undefined) throw lost
+    return value
+  }
+
+  /** An earlier attempt began the step. Whether this one may run it again is never guessed. */
+  async function resolve<T>(
+    name: string,
+    startedAtMs: number,
+    { onUnknown, keyValidSeconds, probe }: StepOptions<T>,
+  ): Promise<{ readonly kind: 'done'; readonly value: T } | { readonly kind: 'run' }> {
+    const keyIsValid = keyValidSeconds === undefined || clock.now() < startedAtMs + keyValidSeconds * 1000
+    const found = await probe?.(contextOf(name))
+    if (found?.kind === 'done') return { kind: 'done', value: await record(name, found.value) }
+    const mayRun = found === undefined ? onUnknown !== 'stop' : found.kind === 'not-done'
+    if (mayRun && keyIsValid) return { kind: 'run' }
+    throw becomesUnknown(name)
+  }
+
+  async function runStep<T>(
+    name: string,
+    work: (step: StepContext) => T | PromiseLike<T>,
+    options: StepOptions<T>,
+  ): Promise<T> {
+    const before = recorded[name]
+    if (before?.kind === 'done') return (await decodeStored(store, before.value)) as T
+    if (before?.kind === 'result-lost') throw resultLost(name, before.failure.message)
+    if (before?.kind === 'started') {
+      const resolved = await resolve(name, before.startedAtMs, options)
+      if (resolved.kind === 'done') return resolved.value
+    } else if (Object.keys(recorded).length >= MAX_STEPS) {
+      throw new InvalidOptionError(`step("${name}"): an operation has at most ${MAX_STEPS} steps.`)
+    }
+    const marked = options.onUnknown === 'stop' || options.keyValidSeconds !== undefined
+    if (marked && before === undefined) await write(name, { kind: 'started', startedAtMs: clock.now() })
+    let value: T
+    try {
+      value = await work(contextOf(name))
+    } catch (error) {
+      // Only the certainty that nothing happened closes a start mark; a time-out leaves it open.
+      if (recorded[name]?.kind === 'started' && isLambdaOnceError(error, 'NO_EFFECT')) await write(name, undefined)
+      if (typeof error === 'object' && error !== null) fromStep.add(error)
+      else primitiveFromStep = true
+      throw error
+    }
+    return record(name, value)
+  }
+
+  function step<T>(
+    name: string,
+    work: (step: StepContext) => T | PromiseLike<T>,
+    options: StepOptions<T> = {},
+  ): Promise<T> {
+    checkStep(name, work, options)
+    if (closed) throw new LeaseLostError(`step("${name}"): the operation has ended; no step can begin any more.`)
+    if (used.has(name)) {
+      throw new InvalidOptionError(`step("${name}"): the name was used before in this attempt. Give each step its own.`)
+    }
+    used.add(name)
+    const running = runStep(name, work, options)
+    open.set(name, running)
+    const settled = () => open.delete(name)
+    running.then(settled, settled)
+    return running
+  }
+
+  return Object.freeze({
+    step: async <T>(name: string, work: (step: StepContext) => T | PromiseLike<T>, options?: StepOptions<T>) =>
+      step(name, work, options),
+    get open() {
+      return [...open.keys()]
+    },
+    get unknownStep() {
+      return unknownStep
+    },
+    recorded,
+    isFromStep: (error: unknown) =>
+      typeof error === 'object' && error !== null ? fromStep.has(error) : primitiveFromStep,
+    async close() {
+      closed = true
+      if (open.size === 0) return true
+      const settled = new AbortController()
+      const all = Promise.allSettled(open.values()).then(() => settled.abort())
+      await Promise.race([all, clock.wait(Math.max(0, lease.giveUpAtMs() - clock.now()), settled.signal)])
+      return settled.signal.aborted
+    },
+  })
+}
+
+function resultLost(name: string, why: string): OutcomeUnstorableError {
+  return new OutcomeUnstorableError(
+    `The result of step "${name}" could not be stored, so it cannot be used again: ${why}`,
+  )
+}

@@ -1,7 +1,8 @@
-import { type Claim, claim, type Refusal } from './claim.ts'
+import type { Claim, Refusal } from './claim.ts'
 import type { Ending, OperationRequest } from './execution.ts'
 import type { Operation } from './operation.ts'
 import type { Settings } from './options.ts'
+import { claimPatiently } from './patience.ts'
 import { createReport, type Report } from './report.ts'
 import { unprotectedExecution } from './unprotected.ts'
 
@@ -29,7 +30,7 @@ export function createEngine(settings: Settings): Engine {
   const report = createReport(settings)
 
   async function claimOrRunOpen(request: OperationRequest): Promise<Claim> {
-    const answer = await claim(settings, report, request)
+    const answer = await claimPatiently(settings, report, request)
     if (answer.kind !== 'store-unavailable' || settings.onStoreError === 'closed') return answer
     report({ type: 'unprotected', error: answer.error }, request.id)
     return { kind: 'claimed', execution: unprotectedExecution(settings, request) }

@@ -43,6 +43,12 @@ export interface IdempotencyOptions {
    */
   readonly takeover?: TakeoverPolicy
   /**
+   * What a repetition gets while the first one runs: a refusal at once, or it waits this many seconds for the first
+   * one's outcome, never past its own deadline. Waiting costs running time, and a read now and then.
+   * @defaultValue 'reject'
+   */
+  readonly inFlight?: 'reject' | { readonly waitSeconds: number }
+  /**
    * Where the handler's effects are. `steps-only` declares that it is safe to run again after any error.
    * @defaultValue 'anywhere'
    */
@@ -103,6 +109,8 @@ export interface Settings {
   readonly leaseMarginMs: number
   readonly clockSkewMs: number
   readonly takeover: TakeoverPolicy
+  /** How long a repetition waits for the first one, in ms; 0 refuses it at once. */
+  readonly inFlightWaitMs: number
   readonly effects: 'anywhere' | 'steps-only'
   readonly maxCrashes: number
   readonly onError: ((error: unknown, operation: Operation) => Disposition | undefined) | undefined
@@ -150,6 +158,7 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
     leaseMarginMs: (seconds('leaseMarginSeconds', 0) ?? DEFAULTS.leaseMarginSeconds) * 1000,
     clockSkewMs: (seconds('clockSkewSeconds', 0) ?? DEFAULTS.clockSkewSeconds) * 1000,
     takeover: oneOf('takeover', options.takeover, ['auto', 'never']) ?? DEFAULTS.takeover,
+    inFlightWaitMs: inFlightOption(options.inFlight) * 1000,
     effects: oneOf('effects', options.effects, ['anywhere', 'steps-only']) ?? DEFAULTS.effects,
     onStoreError: oneOf('onStoreError', options.onStoreError, ['closed', 'open']) ?? DEFAULTS.onStoreError,
     maxCrashes: integerOption('maxCrashes', options.maxCrashes, 0, 1_000) ?? Number.POSITIVE_INFINITY,
@@ -177,6 +186,7 @@ const OPTION_NAMES: readonly string[] = [
   'leaseMarginSeconds',
   'clockSkewSeconds',
   'takeover',
+  'inFlight',
   'effects',
   'maxCrashes',
   'onError',
@@ -186,6 +196,15 @@ const OPTION_NAMES: readonly string[] = [
   'newId',
   'random',
 ]
+
+function inFlightOption(value: unknown): number {
+  if (value === undefined || value === 'reject') return 0
+  const seconds: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'waitSeconds') : undefined
+  if (seconds === undefined) {
+    throw new InvalidOptionError(`inFlight must be "reject" or { waitSeconds }; got ${show(value)}.`)
+  }
+  return secondsOption('inFlight.waitSeconds', seconds, 0.001) ?? 0
+}
 
 /** A number of seconds, or `undefined` when the option is not given. */
 export function secondsOption(name: string, value: unknown, low: number): number | undefined {

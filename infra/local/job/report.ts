@@ -1,0 +1,73 @@
+import Table from 'cli-table3'
+import pc from 'picocolors'
+import type { ProviderStats } from '../payment-provider/ledger.ts'
+import type { Findings } from './audit.ts'
+import type { Counts } from './tally.ts'
+
+/** Everything the final table shows. */
+export interface RunResult {
+  readonly orders: number
+  readonly orderRows: number
+  readonly counts: Counts
+  readonly provider: ProviderStats
+  readonly findings: Findings
+  readonly seconds: number
+}
+
+/** The table at the end of a run, for a person. */
+export function reportTable(result: RunResult): string {
+  const { counts, provider, findings } = result
+  const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right', 'left'] })
+  const section = (title: string): void => {
+    table.push([{ colSpan: 3, content: pc.bold(title) }])
+  }
+  const events = (namespace: string, ...names: string[]): number =>
+    names.reduce((sum, name) => sum + (counts.events.get(`${namespace}/${name}`) ?? 0), 0)
+
+  section('HTTP: POST /orders')
+  table.push(['orders meant', result.orders, 'each posted by 1–5 clients'])
+  table.push(['requests', counts.requests, 'retries included'])
+  for (const [status, count] of [...counts.answers].sort(([one], [other]) => one - other)) {
+    table.push([`answers ${status}`, count, ANSWERS[status] ?? ''])
+  }
+  if (counts.connectionFailures > 0) table.push(['no answer', counts.connectionFailures, 'connection failed, retried'])
+  table.push(['handler runs', events('orders', 'claimed', 'taken-over'), 'of orders-api'])
+  table.push(['replays', counts.replayedAnswers, 'answered from the stored outcome'])
+
+  section('Queue: payments')
+  const fewest = Math.min(...counts.deliveriesByMessage.values())
+  table.push(['messages', counts.deliveriesByMessage.size, `each delivered at least ${fewest} times`])
+  table.push(['deliveries', counts.deliveries, `${counts.lostDeletes} of them after a lost delete`])
+  table.push(['workers killed', counts.kills, 'kill -9 in the middle of a batch'])
+  table.push(['handler runs', events('payments', 'claimed', 'taken-over'), 'of payments-worker'])
+  table.push(['take-overs', events('payments', 'taken-over'), 'of work a dead worker or a failed run left behind'])
+  table.push(['replays', events('payments', 'replayed'), 'recognised as done, not run'])
+
+  section('Payment provider')
+  table.push(['calls', provider.calls, 'POST /charges'])
+  table.push(['charges made', provider.effects, 'real effects'])
+
+  section('Books')
+  table.push(['order rows', result.orderRows, `in the orders table, ${result.orders} expected`])
+  const dead = findings.poisonInDeadLetterQueue ? 'the poisoned message' : pc.red('the poisoned message is missing')
+  const others = findings.otherDeadLetters > 0 ? pc.red(` and ${findings.otherDeadLetters} good ones`) : ', only it'
+  table.push(['dead letters', Number(findings.poisonInDeadLetterQueue) + findings.otherDeadLetters, dead + others])
+  table.push(verdictRow('DUPLICATES', findings.duplicateRows, findings.duplicateCharges))
+  table.push(verdictRow('LOSSES', findings.lostRows, findings.lostCharges))
+  return table.toString()
+}
+
+const ANSWERS: { readonly [status: number]: string } = {
+  201: 'order created, or the same answer again',
+  400: 'no Idempotency-Key',
+  401: 'no token',
+  409: 'still in progress: come again after Retry-After',
+  422: 'same key, other body: refused',
+  500: 'retried',
+  503: 'busy: retried',
+}
+
+function verdictRow(name: string, rows: number, charges: number): [string, string, string] {
+  const color = rows + charges === 0 ? pc.green : pc.red
+  return [color(pc.bold(name)), color(pc.bold(String(rows + charges))), `${rows} order rows, ${charges} charges`]
+}

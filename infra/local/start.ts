@@ -1,0 +1,94 @@
+// `npm start`: the service of the synthesized template on this machine, and the main job run through it.
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Command, InvalidArgumentError } from 'commander'
+import pc from 'picocolors'
+import { findOrInstallJava } from './engines/java.ts'
+import { reportTable } from './job/report.ts'
+import { runOnEngines, type StartOptions } from './job/run-on-engines.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const SHOWN_PROBLEMS = 12
+
+function wholeNumber(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= least) return value
+    throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`)
+  }
+}
+
+const command = new Command('npm start --')
+  .description(
+    'Runs the synthesized service locally, puts orders through it while workers are killed, and looks into the books.',
+  )
+  .option('--orders <n>', 'orders to place; 0 with --serve only serves', wholeNumber(0), 200)
+  .option(
+    '--kills <n>',
+    'workers to kill -9 mid-flight (default: 5, fewer under 50 orders, one more per 100)',
+    wholeNumber(0),
+  )
+  .option('--seed <n>', 'decides the orders, the faults of the payment provider and the kills', wholeNumber(0), 1)
+  .option(
+    '--visibility <seconds>',
+    'visibility of received messages (default: the worker’s timeout + 3 s)',
+    wholeNumber(1),
+  )
+  .option('--serve', 'keep everything up afterwards, for curl', false)
+  .option('--assembly <directory>', 'a cloud assembly to run instead of synthesizing this project’s')
+  .parse()
+const flags = command.opts<{
+  orders: number
+  kills?: number
+  seed: number
+  visibility?: number
+  serve: boolean
+  assembly?: string
+}>()
+if (flags.orders === 0 && !flags.serve) command.error('error: --orders 0 does nothing without --serve')
+
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stopping.abort(new Error(`stopped by ${signal}`))
+  })
+}
+
+try {
+  const java = findOrInstallJava()
+  if (!java.found) throw new Error(java.reason)
+  const options: StartOptions = {
+    root: ROOT,
+    logDirectory: join(ROOT, '.local', 'logs'),
+    javaPath: java.path,
+    assemblyDirectory: flags.assembly,
+    orders: flags.orders,
+    kills: flags.orders === 0 ? 0 : (flags.kills ?? killsFor(flags.orders)),
+    seed: flags.seed,
+    visibilitySeconds: flags.visibility,
+    serve: flags.serve,
+    signal: stopping.signal,
+  }
+  const result = await runOnEngines(options, (finished) => {
+    console.log(reportTable(finished))
+    const { problems } = finished.findings
+    for (const problem of problems.slice(0, SHOWN_PROBLEMS)) console.log(pc.red(`✗ ${problem}`))
+    if (problems.length > SHOWN_PROBLEMS) console.log(pc.red(`✗ … and ${problems.length - SHOWN_PROBLEMS} more`))
+    const verdict = problems.length === 0 ? pc.green('every order once, every charge once') : pc.red('NOT exactly once')
+    console.log(`${verdict} · ${finished.seconds} s · seed ${flags.seed}`)
+  })
+  process.exitCode = result && result.findings.problems.length > 0 ? 1 : 0
+} catch (error) {
+  if (stopping.signal.aborted) {
+    console.error('stopped')
+    process.exitCode = 130
+  } else {
+    console.error(pc.red(error instanceof Error ? error.message : String(error)))
+    process.exitCode = 1
+  }
+}
+
+function killsFor(orders: number): number {
+  return orders < 50 ? Math.ceil(orders / 10) : Math.max(5, Math.round(orders / 100))
+}

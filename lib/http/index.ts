@@ -1,0 +1,7 @@
+export type { HeaderValue } from './answer/headers.ts'
+export { PROBLEM_TYPE_BASE, type ProblemKind } from './answer/problems.ts'
+export { REPLAYED_HEADER, type StoredResponse } from './answer/replay.ts'
+export type { HttpAnswer } from './answer/wire.ts'
+export { idempotentHttp, type MiddlewareEvent } from './middleware.ts'
+export { HTTP_DEFAULTS, type HttpEvent, type IdempotentHttpOptions, type OperationContext } from './options.ts'
+export { idempotent } from './wrapper.ts'

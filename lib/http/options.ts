@@ -1,0 +1,185 @@
+import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2, Context } from 'aws-lambda'
+import type { Engine } from '../core/engine.ts'
+import { InvalidOptionError } from '../core/errors.ts'
+import { engineOf, type Idempotency } from '../core/idempotency.ts'
+import type { Scope } from '../core/identity.ts'
+import type { Operation } from '../core/operation.ts'
+import { functionOption, oneOf, refuseUnknown, show } from '../core/options.ts'
+import { headerMatcher } from './answer/headers.ts'
+import type { StoredResponse } from './answer/replay.ts'
+import type { HttpAnswer } from './answer/wire.ts'
+
+/** The events served. Function URLs send the format of HTTP APIs. */
+export type HttpEvent = APIGatewayProxyEvent | APIGatewayProxyEventV2 | ALBEvent
+
+/** Lambda's context, and the operation that the handler is executing. */
+export type OperationContext = Context & {
+  /**
+   * The running operation. A request that needs no protection (its method is not listed, or its key is optional and
+   * missing) is an operation of its own that nothing is stored of; its key is random.
+   */
+  readonly operation: Operation
+}
+
+/** Options of `idempotentHttp` and `idempotent`. */
+export interface IdempotentHttpOptions<E = HttpEvent> {
+  /** Made by `createIdempotency`. */
+  readonly idempotency: Idempotency
+  /**
+   * Name of the request header that carries the key.
+   * @defaultValue 'Idempotency-Key'
+   */
+  readonly header?: string
+  /**
+   * Whether a request without a key is refused with 400 (`required`) or runs unprotected (`optional`).
+   * @defaultValue 'required'
+   */
+  readonly key?: 'required' | 'optional'
+  /**
+   * Methods that are protected; requests with others pass untouched.
+   * @defaultValue ['POST', 'PATCH']
+   */
+  readonly methods?: readonly string[]
+  /**
+   * Who asks, and what for. Replaces the default scope altogether.
+   * @defaultValue method, concrete path and the principal that the gateway has verified
+   */
+  readonly scope?: (event: E, context: Context) => Scope
+  /**
+   * Says that callers are not told apart: whoever repeats a key with the same request gets its answer.
+   * The scope is then method and concrete path.
+   * @defaultValue false: a request without a verified principal is a configuration error
+   */
+  readonly anonymous?: boolean
+  /**
+   * What tells one request from another under the same key.
+   * @defaultValue method, path, query, media type and body
+   */
+  readonly fingerprint?: (event: E) => unknown
+  /**
+   * Whether a returned response is final. One that is not is answered, and the operation may run again.
+   * @defaultValue every response but 401, 403, 408, 425, 429, 502, 503 and 504
+   */
+  readonly storeResponse?: (response: HttpAnswer) => boolean
+  /**
+   * Names of response headers that only the first caller gets; a trailing `*` stands for any ending. Replaces the default list.
+   * @defaultValue {@link HTTP_DEFAULTS}.stripHeaders
+   */
+  readonly stripHeaders?: readonly string[]
+  /**
+   * What becomes of a response that has such headers: stored without them and marked (`mark`), or not stored (`refuse`):
+   * repetitions then learn that the operation was carried out, and it is not run again.
+   * @defaultValue 'mark'
+   */
+  readonly onStripped?: 'mark' | 'refuse'
+  /**
+   * How a completed operation is answered: as it was, or by a function that may refresh the answer.
+   * @defaultValue 'frozen'
+   */
+  readonly replay?: 'frozen' | ((stored: StoredResponse, event: E) => HttpAnswer | PromiseLike<HttpAnswer>)
+}
+
+/** The defaults of {@link IdempotentHttpOptions}. */
+export const HTTP_DEFAULTS: Readonly<{
+  header: string
+  key: 'required' | 'optional'
+  methods: readonly string[]
+  stripHeaders: readonly string[]
+  onStripped: 'mark' | 'refuse'
+  replay: 'frozen'
+}> = /* @__PURE__ */ Object.freeze({
+  header: 'Idempotency-Key',
+  key: 'required',
+  methods: ['POST', 'PATCH'],
+  stripHeaders: [
+    'set-cookie',
+    'www-authenticate',
+    'authorization',
+    'date',
+    'connection',
+    'transfer-encoding',
+    'x-amzn-*',
+  ],
+  onStripped: 'mark',
+  replay: 'frozen',
+})
+
+/** Options after validation. Events are what the door got, so the callbacks' event type is forgotten here. */
+export interface HttpSettings {
+  readonly engine: Engine
+  readonly header: string
+  readonly isKeyRequired: boolean
+  readonly methods: ReadonlySet<string>
+  readonly scope: ((event: unknown, context: Context) => Scope) | undefined
+  readonly anonymous: boolean
+  readonly fingerprint: ((event: unknown) => unknown) | undefined
+  readonly storeResponse: ((response: HttpAnswer) => boolean) | undefined
+  readonly isStripped: (lowerCaseName: string) => boolean
+  readonly onStripped: 'mark' | 'refuse'
+  readonly refresh: ((stored: StoredResponse, event: unknown) => HttpAnswer | PromiseLike<HttpAnswer>) | undefined
+}
+
+/** @throws InvalidOptionError naming the option, what was expected and what came. */
+export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions<E>): HttpSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(`${of} expects an options object; got ${show(options)}.`)
+  }
+  refuseUnknown(of, options, OPTION_NAMES)
+  const { anonymous = false, replay = HTTP_DEFAULTS.replay } = options
+  if (typeof anonymous !== 'boolean') {
+    throw new InvalidOptionError(`anonymous must be true or false; got ${show(anonymous)}.`)
+  }
+  const scope = functionOption('scope', options.scope)
+  if (scope !== undefined && anonymous) {
+    throw new InvalidOptionError(
+      'scope and anonymous exclude each other: a scope says who asks, anonymous that it does not matter.',
+    )
+  }
+  if (replay !== 'frozen' && typeof replay !== 'function') {
+    throw new InvalidOptionError(`replay must be "frozen" or a function; got ${show(replay)}.`)
+  }
+  const methods = tokens('methods', options.methods ?? HTTP_DEFAULTS.methods)
+  if (methods.length === 0) throw new InvalidOptionError('methods must name at least one method; got an empty list.')
+  const [header] = tokens('header', [options.header ?? HTTP_DEFAULTS.header])
+  return Object.freeze({
+    engine: engineOf(options.idempotency),
+    header,
+    isKeyRequired: (oneOf('key', options.key, ['required', 'optional']) ?? HTTP_DEFAULTS.key) === 'required',
+    methods: new Set(methods.map((method) => method.toUpperCase())),
+    anonymous,
+    isStripped: headerMatcher(tokens('stripHeaders', options.stripHeaders ?? HTTP_DEFAULTS.stripHeaders)),
+    onStripped: oneOf('onStripped', options.onStripped, ['mark', 'refuse']) ?? HTTP_DEFAULTS.onStripped,
+    storeResponse: functionOption('storeResponse', options.storeResponse),
+    // The user fixed E; the event of each call is of that type or the gateway is wired to another handler.
+    scope: scope as HttpSettings['scope'],
+    fingerprint: functionOption('fingerprint', options.fingerprint) as HttpSettings['fingerprint'],
+    refresh: (replay === 'frozen' ? undefined : replay) as HttpSettings['refresh'],
+  })
+}
+
+const OPTION_NAMES: readonly string[] = [
+  'idempotency',
+  'header',
+  'key',
+  'methods',
+  'scope',
+  'anonymous',
+  'fingerprint',
+  'storeResponse',
+  'stripHeaders',
+  'onStripped',
+  'replay',
+]
+
+/** Methods and header names are tokens of RFC 9110, section 5.6.2, of which the `*` is one character. */
+function tokens<const T extends readonly unknown[]>(name: string, values: T): { [K in keyof T]: string } {
+  if (!Array.isArray(values)) throw new InvalidOptionError(`${name} must be a list of names; got ${show(values)}.`)
+  for (const value of values) {
+    if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~\w-]+$/.test(value)) {
+      throw new InvalidOptionError(
+        `${name} must name headers or methods, without spaces or colons; got ${show(value)}.`,
+      )
+    }
+  }
+  return values as { [K in keyof T]: string }
+}

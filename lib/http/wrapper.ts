@@ -1,0 +1,55 @@
+import type { Context } from 'aws-lambda'
+import { InvalidOptionError } from '../core/errors.ts'
+import type { Ending } from '../core/execution.ts'
+import { show } from '../core/options.ts'
+import { admit } from './admission.ts'
+import type { HttpAnswer } from './answer/wire.ts'
+import { answerInstead, endReturned, endThrown } from './ending.ts'
+import { type HttpEvent, type IdempotentHttpOptions, type OperationContext, resolveHttpOptions } from './options.ts'
+
+/** Set by `awslambda.streamifyResponse`, for Lambda's runtime to see. */
+const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming')
+
+/**
+ * Makes an HTTP handler safe to repeat, alone or inside Middy's `.handler(…)`. There the replay passes through the
+ * chain like a response of the handler, and what the handler throws goes on to the error middlewares.
+ *
+ * @example
+ * export const handler = idempotent({ idempotency }, async (event: APIGatewayProxyEventV2, { operation }) => ({
+ *   statusCode: 201,
+ *   body: await createOrder(event.body, operation.key),
+ * }))
+ *
+ * @throws InvalidOptionError naming the option, what was expected and what came
+ */
+export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknown[] = []>(
+  options: IdempotentHttpOptions<E>,
+  fn: (event: E, context: OperationContext, ...rest: A) => R | PromiseLike<R>,
+): (event: E, context: Context, ...rest: A) => Promise<R | HttpAnswer> {
+  const settings = resolveHttpOptions('idempotent', options)
+  if (typeof fn !== 'function') {
+    throw new InvalidOptionError(`idempotent(options, fn): fn must be a function; got ${show(fn)}.`)
+  }
+  if (STREAMING in fn) {
+    throw new InvalidOptionError(
+      'idempotent(options, fn): fn streams its response, which cannot be stored and replayed. Return the whole response, or leave this route without idempotency.',
+    )
+  }
+
+  return async (event, context, ...rest) => {
+    const admission = await admit(settings, event, context)
+    if (admission.kind === 'answered') return admission.answer
+    admission.execution.entered()
+    let response: R
+    let ending: Ending
+    try {
+      response = await fn(event, admission.context, ...rest)
+      ending = await endReturned(settings, admission, response)
+    } catch (error) {
+      const answer = await endThrown(settings, admission, error, { unanswered: 'throw' })
+      if (answer !== undefined) return answer
+      throw error
+    }
+    return (await answerInstead(settings, admission, ending)) ?? response
+  }
+}

@@ -17,9 +17,12 @@ export interface RunResult {
 /** The table at the end of a run, for a person. */
 export function reportTable(result: RunResult): string {
   const { counts, provider, findings } = result
-  const table = new Table({ style: { head: [], border: [] }, colAligns: ['left', 'right', 'left'] })
+  // Lines between rows would double the height of a table that has to fit on one screen.
+  const chars = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' }
+  const table = new Table({ chars, style: { head: [], border: [] }, colAligns: ['left', 'right', 'left'] })
   const section = (title: string): void => {
-    table.push([{ colSpan: 3, content: pc.bold(title) }])
+    if (table.length > 0) table.push(['', '', ''])
+    table.push([pc.bold(title), '', ''])
   }
   const events = (namespace: string, ...names: string[]): number =>
     names.reduce((sum, name) => sum + (counts.events.get(`${namespace}/${name}`) ?? 0), 0)
@@ -40,7 +43,7 @@ export function reportTable(result: RunResult): string {
   table.push(['deliveries', counts.deliveries, `${counts.lostDeletes} of them after a lost delete`])
   table.push(['workers killed', counts.kills, 'kill -9 in the middle of a batch'])
   table.push(['handler runs', events('payments', 'claimed', 'taken-over'), 'of payments-worker'])
-  table.push(['take-overs', events('payments', 'taken-over'), 'of work a dead worker or a failed run left behind'])
+  table.push(['takeovers', events('payments', 'taken-over'), 'of work a dead worker or a failed run left behind'])
   table.push(['replays', events('payments', 'replayed'), 'recognised as done, not run'])
 
   section('Payment provider')

@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { onlyResource, synthesize } from './templates.ts'
+
+/** What a cold start has to read: the SDK's clients are most of it. */
+const MOST_BYTES = 600_000
+
+const out = mkdtempSync(join(tmpdir(), 'cdk-bundles-'))
+afterAll(() => rmSync(out, { recursive: true }))
+const { payments } = synthesize(out)
+
+describe.each(['OrdersApi', 'PaymentsWorker'])('the bundle of %s', (id) => {
+  const [, { Properties }] = onlyResource(payments, 'AWS::Lambda::Function', id)
+  const bundle = join(out, `asset.${Properties.Code.S3Key.replace('.zip', '')}`, 'index.mjs')
+
+  test(`is smaller than ${MOST_BYTES / 1_000} KB`, () => {
+    expect(statSync(bundle).size).toBeLessThan(MOST_BYTES)
+  })
+
+  test('needs no module but those of Node', () => {
+    const imported = [...readFileSync(bundle, 'utf8').matchAll(/\bfrom\s*"([^"]+)"/g)].map(([, name = '']) => name)
+    expect(imported).not.toEqual([])
+    const { stdout } = node('console.log(JSON.stringify(process.getBuiltinModule("module").builtinModules))')
+    const builtIn: string[] = JSON.parse(stdout)
+    expect(imported.filter((name) => !builtIn.includes(name.replace(/^node:/, '')))).toEqual([])
+  })
+
+  test('exports the handler that the template names', () => {
+    const { Handler, Environment } = Properties
+    expect(Handler).toBe('index.handler')
+    const variables = Object.keys(Environment.Variables).map((name) => [name, '1'])
+    const { stdout, stderr } = node(
+      `import(${JSON.stringify(bundle)}).then(({ handler }) => console.log(typeof handler))`,
+      { ...Object.fromEntries(variables), NODE_OPTIONS: Environment.Variables.NODE_OPTIONS },
+    )
+    expect(stderr).toBe('')
+    expect(stdout).toBe('function\n')
+  })
+
+  test('without its variables does not start, and says which one is missing', () => {
+    const { stderr, status } = node(`import(${JSON.stringify(bundle)})`)
+    expect(status).not.toBe(0)
+    expect(stderr).toMatch(/The environment variable \w+ is not set\./)
+  })
+})
+
+function node(script: string, env: Record<string, string> = {}) {
+  return spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', env })
+}

@@ -20,6 +20,9 @@ export type ErrorCode =
   | 'RETRY_LATER'
   | 'NO_EFFECT'
   | 'PERMANENT'
+  | 'RETRY_GAVE_UP'
+  | 'CONDITION_FAILED'
+  | 'VERSION_TYPE'
 
 const BRAND: unique symbol = Symbol.for('lambda-once.error')
 

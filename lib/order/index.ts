@@ -1,0 +1,5 @@
+export { applyIfNewer } from './apply.ts'
+export { ConditionFailedError, VersionTypeError } from './errors.ts'
+export { type OrderGuard, TOMBSTONE_ATTRIBUTE, type Version } from './guard.ts'
+export { ifNewer } from './if-newer.ts'
+export type { DeleteMember, GuardedWrite, PutMember, UpdateMember, Write } from './write.ts'

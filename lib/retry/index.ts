@@ -1,0 +1,7 @@
+export type { Clock, Random } from '../core/ports.ts'
+export type { RetryAttempt } from './attempts.ts'
+export { BUDGET_DEFAULTS, type RetryBudget, type RetryBudgetOptions, retryBudget } from './budget.ts'
+export { type GaveUpReason, RetryError } from './errors.ts'
+export { type RequestHead, type RetryingFetchPolicy, retryingFetch } from './fetch.ts'
+export { RETRY_DEFAULTS, type RetryPolicy, type RetryVerdict } from './policy.ts'
+export { retry } from './retry.ts'

@@ -47,6 +47,7 @@ export {
   type Parts,
   type Random,
   type RecordChange,
+  type Rejection,
   type StandingCondition,
   type Store,
   type WriteAnswer,

@@ -1,18 +1,26 @@
 import type { Claim, Refusal } from './claim.ts'
-import type { Ending, OperationRequest } from './execution.ts'
+import type { Ending, Execution, OperationRequest } from './execution.ts'
 import type { Operation } from './operation.ts'
 import type { Settings } from './options.ts'
 import { claimPatiently } from './patience.ts'
 import { createReport, type Report } from './report.ts'
+import { operationRequest, type RequestParts } from './request.ts'
 import { unprotectedExecution } from './unprotected.ts'
 
 /** The protocol over one set of options. The HTTP and batch shells are built on it. */
 export interface Engine {
   readonly settings: Settings
   readonly report: Report
+  /**
+   * Makes the request that is claimed: normalizes key and scope, and makes the operation's id and its fingerprint.
+   * @throws MissingKeyError, InvalidKeyError, InvalidInputError; InvalidOptionError when the scope is none
+   */
+  request(parts: RequestParts): OperationRequest
   claim(request: OperationRequest): Promise<Claim>
   /** Claims, runs the work, and writes how it ended. Never throws what the work threw: that is part of the answer. */
   execute<T>(request: OperationRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<Answer<T>>
+  /** An execution without a claim: it runs, and nothing is written. For requests that need no protection. */
+  unprotected(request: OperationRequest): Execution
 }
 
 /** How an execution ended, when its own answer stands. */
@@ -39,7 +47,9 @@ export function createEngine(settings: Settings): Engine {
   return Object.freeze({
     settings,
     report,
+    request: (parts: RequestParts) => operationRequest(settings, parts),
     claim: claimOrRunOpen,
+    unprotected: (request: OperationRequest) => unprotectedExecution(settings, request),
     async execute<T>(
       request: OperationRequest,
       work: (operation: Operation) => T | PromiseLike<T>,

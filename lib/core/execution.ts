@@ -122,10 +122,14 @@ export function createExecution(
     expiresAt: expiryAfter(nowMs, settings.retentionSeconds),
   })
 
+  const permitted = (wished: Disposition, otherwise?: 'fail' | 'resume') =>
+    permittedDisposition(wished, { attempt: record.attempt, steps: steps.recorded }, otherwise)
+
   async function complete(value: unknown): Promise<Ending> {
     if (steps.unknownStep !== undefined) return giveUp('unknown')
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
-    if (releaseAsked) return giveUp('release')
+    // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
+    if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     const as = encoded.kind === 'value' ? 'completed' : 'failed'
     return end(as, as === 'completed' ? 'complete' : 'fail', async () =>
@@ -139,7 +143,7 @@ export function createExecution(
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
-    switch (permittedDisposition(disposition, { attempt: record.attempt, steps: steps.recorded }, otherwise)) {
+    switch (permitted(disposition, otherwise)) {
       case 'keep':
         ended = true
         lease.watch.stop()
@@ -164,8 +168,10 @@ export function createExecution(
 
   function wishFor(error: unknown): Disposition {
     const { effects, onError } = settings
+    // The work has returned an answer that cannot be kept: no wish may have it run again.
+    const isAsked = !isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')
     try {
-      const asked = onError?.(error, operation)
+      const asked = isAsked ? onError?.(error, operation) : undefined
       if (asked !== undefined && DISPOSITIONS.includes(asked)) return asked
     } catch (thrown) {
       report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
@@ -193,8 +199,8 @@ export function createExecution(
     complete,
     async reject(error: unknown, answer?: () => unknown) {
       const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
-      const permitted = permittedDisposition(wish, { attempt: record.attempt, steps: steps.recorded })
-      const ending = permitted === 'fail' ? await fail(error, answer) : await giveUp(permitted)
+      const disposition = permitted(wish)
+      const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
       if (ending.kind === 'unrecorded') noteBeside(error, ending.error)
       return ending
     },

@@ -4,16 +4,15 @@ import {
   InvalidOptionError,
   LeaseLostError,
   MismatchError,
-  MissingKeyError,
   OperationFailedError,
   OutcomeNotRecordedError,
   UnknownOutcomeError,
   WaitingError,
 } from './errors.ts'
-import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from './fingerprint.ts'
-import { type KeyInput, normalizeKey, normalizeScope, operationId, type Scope } from './identity.ts'
+import type { KeyInput, Scope } from './identity.ts'
 import type { Operation } from './operation.ts'
 import { type IdempotencyOptions, resolveOptions, show } from './options.ts'
+import { nameOperation, type RequestParts } from './request.ts'
 import { type Settlement, type SettleResult, settle } from './settle.ts'
 
 /** Where the invocation's remaining time comes from: Lambda's context. */
@@ -122,34 +121,21 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const settings = resolveOptions(options)
   const engine = createEngine(settings)
 
-  function nameOf(call: string, { key: given, scope }: OperationName): { readonly id: string; readonly key: string } {
-    const key = normalizeKey(given)
-    if (key === undefined) {
-      throw new MissingKeyError(`${call}({ key }) needs a key: a string, a number, or an array of these without gaps.`)
-    }
-    return { id: operationId(settings.namespace, normalizeScope(scope), key), key }
-  }
-
   async function run<T>(
     request: RunRequest,
     work: (operation: Operation) => T | PromiseLike<T>,
   ): Promise<RunResult<T>> {
     if (typeof work !== 'function')
       throw new InvalidOptionError(`run(request, work): work must be a function; got ${show(work)}.`)
-    const { id, key } = nameOf('run', request)
-    const remainingMs = request.context?.getRemainingTimeInMillis()
-    return resultOf(
-      await engine.execute(
-        {
-          id,
-          key,
-          fingerprint: fingerprintFor(request),
-          contract: 'answer',
-          ...(remainingMs !== undefined && { deadlineMs: settings.clock.now() + remainingMs }),
-        },
-        work,
-      ),
-    )
+    const { key, scope, context } = request
+    const asked = engine.request({
+      key,
+      scope,
+      fingerprint: fingerprintFor(request),
+      contract: 'answer',
+      remainingMs: context?.getRemainingTimeInMillis(),
+    })
+    return resultOf(await engine.execute(asked, work))
   }
 
   function wrap<A extends readonly unknown[], R>(
@@ -184,7 +170,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         'settle(operation, settlement) takes exactly one of { value }, { error } or { rerun: true }.',
       )
     }
-    return settle(settings, engine.report, nameOf('settle', operation).id, settlement)
+    return settle(settings, engine.report, nameOperation(settings, operation).id, settlement)
   }
 
   const idempotency = { run, wrap, settle: settleOne }
@@ -192,7 +178,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   return Object.freeze(idempotency)
 }
 
-function fingerprintFor(request: RunRequest): string {
+function fingerprintFor(request: RunRequest): RequestParts['fingerprint'] {
   const given = ['input', 'fingerprint'].filter((name) => name in request && Reflect.get(request, name) !== undefined)
   if (given.length === 2 || !('input' in request || 'fingerprint' in request)) {
     throw new InvalidOptionError(
@@ -200,9 +186,9 @@ function fingerprintFor(request: RunRequest): string {
     )
   }
   const { fingerprint } = request
-  if (fingerprint === undefined) return fingerprintValue(request.input)
-  if (fingerprint === false) return NO_FINGERPRINT
-  if (typeof fingerprint === 'string' && fingerprint !== '') return fingerprintOf(fingerprint)
+  if (fingerprint === undefined) return { value: request.input }
+  if (fingerprint === false) return false
+  if (typeof fingerprint === 'string' && fingerprint !== '') return { text: fingerprint }
   throw new InvalidOptionError(`fingerprint must be a non-empty string or false; got ${show(fingerprint)}.`)
 }
 

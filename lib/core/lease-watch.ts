@@ -1,33 +1,36 @@
 import { LeaseLostError } from './errors.ts'
 import type { Clock } from './ports.ts'
 
-/** How long before the end of the lease `signal` aborts, so that the work can still stop in time, in ms. */
+/** How long before the end of its time `signal` aborts, so that the work can still stop in time, in ms. */
 const ABORT_BEFORE_MS = 500
+
+/** Node's timers hold 31 bits of milliseconds, and fire at once when given more. */
+const LONGEST_WAIT_MS = 86_400_000
 
 /** A lease that the operation's signal watches. Nothing runs until somebody asks for the signal. */
 export interface LeaseWatch {
   readonly signal: AbortSignal
-  /** The lease now ends then. */
-  moved(leaseUntil: number): void
+  /** The time of the work now ends then. */
+  moved(endMs: number): void
   /** The lease is somebody else's. */
   lost(): void
   /** The operation has ended; nothing is left to watch. */
   stop(): void
 }
 
-export function watchLease(clock: Clock, firstLeaseUntil: number): LeaseWatch {
+export function watchLease(clock: Clock, firstEndMs: number): LeaseWatch {
   const controller = new AbortController()
-  let leaseUntil = firstLeaseUntil
+  let endMs = firstEndMs
   let stopped: AbortController | undefined
 
   async function watch(stop: AbortSignal): Promise<void> {
     for (;;) {
-      const leftMs = leaseUntil - ABORT_BEFORE_MS - clock.now()
+      const leftMs = endMs - ABORT_BEFORE_MS - clock.now()
       if (leftMs <= 0) break
-      await clock.wait(leftMs, stop)
+      await clock.wait(Math.min(leftMs, LONGEST_WAIT_MS), stop)
       if (stop.aborted) return
     }
-    controller.abort(new LeaseLostError('The lease of this execution is about to run out.'))
+    controller.abort(new LeaseLostError('The time of this execution is about to run out.'))
   }
 
   return Object.freeze({
@@ -39,7 +42,7 @@ export function watchLease(clock: Clock, firstLeaseUntil: number): LeaseWatch {
       return controller.signal
     },
     moved(until: number) {
-      leaseUntil = until
+      endMs = until
     },
     lost() {
       stopped?.abort()

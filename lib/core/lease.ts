@@ -57,7 +57,9 @@ export interface Lease {
 export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: number | undefined): Lease {
   const { store, clock, random } = settings
   const { token, takeover } = record
-  const watch = watchLease(clock, record.leaseUntil)
+  /** The lease outlasts the invocation a little, and the work cannot: whichever ends first. */
+  const lastMoment = (until: number) => Math.min(until, deadlineMs ?? until)
+  const watch = watchLease(clock, lastMoment(record.leaseUntil))
   let leaseUntil = record.leaseUntil
 
   const giveUpAtMs = () =>
@@ -89,7 +91,7 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
       throw new LeaseLostError()
     }
     leaseUntil = Math.max(leaseUntil, until)
-    watch.moved(leaseUntil)
+    watch.moved(lastMoment(leaseUntil))
   }
 
   return Object.freeze({ watch, giveUpAtMs, expiry: () => expiry(), write, renew })

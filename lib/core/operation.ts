@@ -12,7 +12,7 @@ export interface Operation {
   readonly attempt: number
   /** Sorts later for every later claim of the operation: what to fence writes to other tables with. */
   readonly fence: string
-  /** Aborts when the lease is about to run out or is found lost. */
+  /** Aborts half a second before the invocation or the lease ends, or when the lease is found lost. */
   readonly signal: AbortSignal
   /**
    * Makes the lease longer, counted from now; one that is longer already stays as it is.
@@ -31,7 +31,7 @@ export interface Operation {
   step<T>(name: string, work: (step: StepContext) => T | PromiseLike<T>, options?: StepOptions<T>): Promise<T>
   /**
    * Says that nothing has happened: when the work has returned, the key is released instead of an outcome stored.
-   * From attempt 2 on this cannot be known, and the operation is stored as failed instead.
+   * From attempt 2 on this cannot be known: the outcome is stored all the same, and nothing runs again.
    */
   release(): void
 }

@@ -80,6 +80,23 @@ export interface Store {
   getParts(partsId: string, count: number): Promise<readonly (Uint8Array | undefined)[]>
 }
 
+/** Why a record of a batch was not started: no claim was made for it. */
+export type Rejection =
+  /** It has no body, or one that cannot be parsed or does not match the schema. */
+  | 'poison'
+  /** The schema threw instead of answering. */
+  | 'schema'
+  /** It has nothing to be reported under. */
+  | 'identifier'
+  /** No key, scope or fingerprint could be got from it. */
+  | 'key'
+  | 'scope'
+  | 'fingerprint'
+  /** The invocation's time was nearly over. */
+  | 'deadline'
+  /** An earlier record of its group has failed. */
+  | 'order'
+
 /** What happened to an operation. Names the operation by its id; never carries a key, a principal or a body. */
 export type OperationEvent = {
   readonly namespace: string
@@ -96,6 +113,8 @@ export type OperationEvent = {
   | { readonly type: 'lease-lost'; readonly attempt: number }
   | { readonly type: 'store-error'; readonly during: string; readonly error: unknown }
   | { readonly type: 'unprotected'; readonly error: unknown }
+  /** A record of a batch was not started. Where no operation can be made of it, the id stands for its delivery. */
+  | { readonly type: 'rejected'; readonly why: Rejection }
   /** A function among the options threw; its default took its place. */
   | { readonly type: 'hook-failed'; readonly hook: string; readonly error: unknown }
 )

@@ -4,6 +4,7 @@ import {
   type IdempotencyOptions,
   isLambdaOnceError,
   NoEffectError,
+  type Operation,
   type OperationEvent,
   PermanentError,
   RetryLater,
@@ -269,7 +270,33 @@ describe('a lease', () => {
   })
 })
 
+describe('the signal', () => {
+  test('aborts before the invocation ends, although the lease outlasts it', async () => {
+    const { idempotency, clock } = setUp()
+    const context = { getRemainingTimeInMillis: () => 3_000 }
+    await idempotency.run({ ...ORDER, context }, async ({ signal, extend }) => {
+      clock.advance(2_400)
+      await extend(60)
+      expect(signal.aborted).toBe(false)
+      clock.advance(100)
+      await vi.waitFor(() => expect(signal.aborted).toBe(true))
+    })
+  })
+})
+
 describe('a release asked for by the work', () => {
+  test('in a later attempt stores the outcome, since an earlier one may have had effects', async () => {
+    const { idempotency, record } = setUp()
+    await expect(idempotency.run(ORDER, () => Promise.reject(new RetryLater()))).rejects.toThrow()
+    const invalid = ({ release }: Operation) => {
+      release()
+      return 'invalid'
+    }
+    expect((await idempotency.run(ORDER, invalid)).value).toBe('invalid')
+    expect(record()?.status).toBe('COMPLETED')
+    expect(await idempotency.run(ORDER, () => 'ran')).toMatchObject({ value: 'invalid', replayed: true })
+  })
+
   test('frees the key once the work has returned', async () => {
     const { idempotency, record } = setUp()
     const answer = await idempotency.run(ORDER, (operation) => {

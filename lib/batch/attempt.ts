@@ -1,0 +1,26 @@
+import type { Context } from 'aws-lambda'
+import { remainingMs } from './context.ts'
+import type { Delivery } from './delivery.ts'
+import type { BatchSettings, RecordHandler } from './options.ts'
+import { type Verdict, verdictOn } from './verdict.ts'
+
+/** Claims and runs one record, unless the invocation is nearly over: the one place where a batch makes claims. */
+export async function attempt<B>(
+  { engine, deadlineMarginMs }: BatchSettings<B>,
+  { record, operation }: Extract<Delivery<B>, { kind: 'request' }>,
+  context: Context,
+  handle: RecordHandler<B>,
+): Promise<Verdict> {
+  const leftMs = remainingMs(context)
+  if (leftMs !== undefined && leftMs < deadlineMarginMs) return { kind: 'failed', why: 'deadline' }
+  const { clock, onStoreError } = engine.settings
+  const request = leftMs === undefined ? operation : { ...operation, deadlineMs: clock.now() + leftMs }
+  try {
+    const answer = await engine.execute(request, (running) => handle(record, running, context))
+    return verdictOn(answer, onStoreError === 'open')
+  } catch (error) {
+    // Only a store that breaks its contract throws here; its record must not take the neighbours along.
+    engine.report({ type: 'store-error', during: 'claim', error }, operation.id)
+    return { kind: 'failed', why: 'store-unavailable', error }
+  }
+}

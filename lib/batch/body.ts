@@ -1,0 +1,40 @@
+import type { SQSRecord } from 'aws-lambda'
+import { InvalidEventError } from '../core/errors.ts'
+import type { Rejection } from '../core/ports.ts'
+import type { BatchSettings } from './options.ts'
+import { pathsOf } from './schema.ts'
+
+/** What was read of a record, or why it could not be. */
+export type Reading<T> =
+  | { readonly kind: 'read'; readonly value: T }
+  | { readonly kind: 'refused'; readonly why: Rejection; readonly error: unknown }
+
+/**
+ * The body, parsed and validated. The errors are made here: a parser's own message quotes the body, which must not get
+ * into a log.
+ */
+export async function readBody<B>(settings: BatchSettings<B>, record: SQSRecord): Promise<Reading<B>> {
+  const { source, schema, parse } = settings
+  const text = source.body(record)
+  if (text === undefined) return poison('The record has no body.')
+  let parsed: unknown
+  try {
+    parsed = parse(text, record)
+  } catch {
+    return poison('The body cannot be parsed.')
+  }
+  // Without a schema the body's type is what the user says of the parser.
+  if (schema === undefined) return { kind: 'read', value: parsed as B }
+  try {
+    const result = await schema['~standard'].validate(parsed)
+    return result.issues === undefined
+      ? { kind: 'read', value: result.value }
+      : poison(`The body does not match the schema at ${pathsOf(result.issues)}.`)
+  } catch (error) {
+    return { kind: 'refused', why: 'schema', error }
+  }
+}
+
+function poison(message: string): Reading<never> {
+  return { kind: 'refused', why: 'poison', error: new InvalidEventError(message) }
+}

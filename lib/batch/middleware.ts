@@ -1,0 +1,127 @@
+import type middy from '@middy/core'
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
+import { InvalidOptionError } from '../core/errors.ts'
+import { show } from '../core/options.ts'
+import { contextWith } from './context.ts'
+import {
+  type IdempotentBatchOptions,
+  type ParsedBatchOptions,
+  type RecordHandler,
+  resolveBatchOptions,
+  type ValidatedBatchOptions,
+} from './options.ts'
+import { runBatch } from './run.ts'
+
+/** Where the middleware leaves the batch of the invocation for {@link eachRecord}. */
+export const BATCH: unique symbol = Symbol.for('lambda-once.batch')
+
+/** The batch of one invocation, before its handler is known. */
+export interface OpenBatch<B> {
+  readonly run: (handle: RecordHandler<B>, context: Context) => Promise<SQSBatchResponse>
+}
+
+/**
+ * Lambda's context, and the batch that {@link eachRecord} is to run. Optional, so that whoever calls the finished
+ * handler needs nothing but Lambda's context.
+ */
+export type BatchContext<B> = Context & { readonly [BATCH]?: OpenBatch<B> }
+
+/** A handler for `.handler(…)`, made by {@link eachRecord}. */
+export type RecordsHandler<B> = (event: SQSEvent, context: BatchContext<B>) => Promise<SQSBatchResponse>
+
+/** The middleware that {@link idempotentBatch} makes. */
+export type BatchMiddleware<B> = middy.MiddlewareObj<SQSEvent, SQSBatchResponse, Error, BatchContext<B>> & {
+  /** The same as {@link eachRecord}, with the type of the body known: Middy's types do not let it through `.handler(…)`. */
+  readonly eachRecord: (handle: RecordHandler<B>) => RecordsHandler<B>
+}
+
+/**
+ * Makes the handler of an SQS queue, standard or FIFO, safe to run again: a Middy middleware (Middy 6 and 7).
+ * Every record is an operation of its own, and the answer names those that are to be delivered again; the event source
+ * needs `ReportBatchItemFailures`.
+ *
+ * Register it first. It reads the event before other middlewares change it, and its answer is not to be changed.
+ *
+ * @example
+ * export const handler = middy()
+ *   .use(idempotentBatch({ idempotency, schema: Payment, key: (record) => record.body.orderId }))
+ *   .handler(eachRecord<Payment>(async (record, operation) => {
+ *     await charge(record.body, operation.key)
+ *   }))
+ *
+ * @throws InvalidOptionError naming the option, what was expected and what came
+ */
+export function idempotentBatch<B>(options: ValidatedBatchOptions<B>): BatchMiddleware<B>
+export function idempotentBatch<B = unknown>(options: ParsedBatchOptions<B>): BatchMiddleware<B>
+export function idempotentBatch<B>(options: IdempotentBatchOptions<B>): BatchMiddleware<B> {
+  const settings = resolveBatchOptions('idempotentBatch', options)
+  const answers = new WeakMap<object, SQSBatchResponse>()
+
+  return Object.freeze({
+    name: 'idempotentBatch',
+    eachRecord,
+
+    before(request: Request): undefined {
+      if (request.context !== undefined && BATCH in request.context) {
+        throw new InvalidOptionError('idempotentBatch is registered twice on one handler. Keep one of the two.')
+      }
+      const records = settings.source.records(request.event)
+      const batch: OpenBatch<B> = {
+        async run(handle, context) {
+          const answer = guarded(await runBatch(settings, records, context, handle))
+          answers.set(request, answer)
+          return answer
+        },
+      }
+      request.context = contextWith(request.context, BATCH, batch)
+    },
+
+    after(request: Request): undefined {
+      const { response } = request
+      if (typeof response === 'object' && response !== null && response === answers.get(request)) return
+      throw new InvalidOptionError(
+        `The answer is not that of eachRecord; got ${show(response)}. Use idempotentBatch(…) with .handler(eachRecord(…)), and without @middy/sqs-partial-batch-failure or another middleware that changes the response.`,
+      )
+    },
+  })
+}
+
+/**
+ * The handler behind {@link idempotentBatch}: what is done with one record. It is called for one record of an operation,
+ * whatever the number of its deliveries; what it throws is reported as a failure of this record alone.
+ *
+ * @throws InvalidOptionError when it is called without the middleware
+ */
+export function eachRecord<B>(handle: RecordHandler<B>): RecordsHandler<B> {
+  if (typeof handle !== 'function') {
+    throw new InvalidOptionError(`eachRecord(handle): handle must be a function; got ${show(handle)}.`)
+  }
+  return async (_event, context) => {
+    const batch = context?.[BATCH]
+    if (batch === undefined) {
+      throw new InvalidOptionError(
+        'eachRecord needs the middleware: middy().use(idempotentBatch({ … })).handler(eachRecord(…)). Without Middy, use batchHandler.',
+      )
+    }
+    return batch.run(handle, context)
+  }
+}
+
+type Request = middy.Request<unknown, unknown, Error, Context>
+
+/**
+ * The answer as it has to stay. Where @middy/sqs-partial-batch-failure runs after this middleware, nobody is left to
+ * see that it reports every record as failed, for ever: it would find a result in each index of a list of results, and
+ * finds this.
+ */
+function guarded(answer: SQSBatchResponse): SQSBatchResponse {
+  Object.freeze(answer.batchItemFailures)
+  Object.defineProperty(answer, 0, {
+    get() {
+      throw new InvalidOptionError(
+        'idempotentBatch answers for the batch itself: remove @middy/sqs-partial-batch-failure from this handler.',
+      )
+    },
+  })
+  return Object.freeze(answer)
+}

@@ -1,0 +1,195 @@
+import type { Context, SQSRecord } from 'aws-lambda'
+import type { Engine } from '../core/engine.ts'
+import { InvalidOptionError } from '../core/errors.ts'
+import { engineOf, type Idempotency } from '../core/idempotency.ts'
+import { type KeyInput, normalizeScope, type Scope } from '../core/identity.ts'
+import type { Operation } from '../core/operation.ts'
+import { functionOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from '../core/options.ts'
+import type { StandardSchema } from './schema.ts'
+import type { Source } from './source.ts'
+import { sqs } from './sqs.ts'
+import type { FailureReason } from './verdict.ts'
+
+/** A message whose body is parsed. */
+export type BatchRecord<B> = Omit<SQSRecord, 'body'> & {
+  readonly body: B
+  /** The body as it came. */
+  readonly rawBody: string
+}
+
+/** What a user writes for one record. Its result is awaited and stored; nobody else gets it. */
+export type RecordHandler<B> = (record: BatchRecord<B>, operation: Operation, context: Context) => unknown
+
+/** A record that is reported to the queue as failed. */
+export interface RecordFailure {
+  readonly why: FailureReason
+  /** What was thrown, if anything was. */
+  readonly error?: unknown
+  readonly record: SQSRecord
+}
+
+/** The options that do not concern the body. */
+export interface CommonBatchOptions<B> {
+  /** Made by `createIdempotency`. Its retention has to outlast the queue's, and that of its dead-letter queue. */
+  readonly idempotency: Idempotency
+  /**
+   * What names the operation, such as `(record) => record.body.orderId`. Prefer a business id: a redrive from a
+   * dead-letter queue and a producer's second send make new message ids, which protect from nothing.
+   * @defaultValue the message attribute `Idempotency-Key`, else the messageId
+   */
+  readonly key?: (record: BatchRecord<B>, context: Context) => KeyInput
+  /**
+   * Who asks. Give queues that carry the same operations the same scope.
+   * @defaultValue the queue's ARN; in the consumer of a dead-letter queue that of the queue the message came from
+   */
+  readonly scope?: Scope | ((record: BatchRecord<B>, context: Context) => Scope)
+  /**
+   * What tells one request from another under the same key; `false`: nothing does.
+   * @defaultValue the body's bytes
+   */
+  readonly fingerprint?: false | ((record: BatchRecord<B>) => unknown)
+  /**
+   * What becomes of a message that has no body, or one that cannot be parsed or does not match the schema: reported
+   * as failed, on its way to the dead-letter queue (`fail`), or deleted (`ack`).
+   * @defaultValue 'fail'
+   */
+  readonly poison?: 'fail' | 'ack'
+  /**
+   * How many records run at the same time.
+   * @defaultValue 10
+   */
+  readonly concurrency?: number
+  /**
+   * What a failure stops on a FIFO queue: its message group (`group`; groups then run side by side), or the rest of
+   * the batch, which then runs one by one (`batch`).
+   * @defaultValue 'group'
+   */
+  readonly fifo?: 'group' | 'batch'
+  /**
+   * No record is started, and no claim written, when less of the invocation's time is left, in seconds.
+   * @defaultValue 1
+   */
+  readonly deadlineMarginSeconds?: number
+  /**
+   * Called for a message whose operation is still in progress elsewhere, with the seconds until that execution's lease
+   * ends (1 to 43 200), so that the redelivery does not come in vain. The queue's URL is yours to give:
+   * `({ receiptHandle }, seconds) => sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout: seconds }))`.
+   * @defaultValue the queue's visibility timeout stays
+   */
+  readonly changeVisibility?: (record: SQSRecord, seconds: number) => PromiseLike<unknown>
+  /**
+   * Sees every record that is reported as failed. The only one to see what a handler threw: the batch answers with
+   * identifiers.
+   * @defaultValue errors are written with `console.error`, without key and body
+   */
+  readonly onFailure?: (failure: RecordFailure) => void
+}
+
+/** Options of a batch whose bodies are parsed. */
+export interface ParsedBatchOptions<B> extends CommonBatchOptions<B> {
+  /**
+   * Makes a body out of the text; what it throws says that the message is poison. `(text) => text` leaves it as it is.
+   * @defaultValue `JSON.parse`
+   */
+  readonly parse?: (text: string, record: SQSRecord) => B
+  readonly schema?: undefined
+}
+
+/** Options of a batch whose bodies are parsed, validated and typed by a schema. */
+export interface ValidatedBatchOptions<B> extends CommonBatchOptions<B> {
+  /** A schema of any library that follows Standard Schema. Its output is the body. */
+  readonly schema: StandardSchema<B>
+  /**
+   * Makes what the schema gets out of the text.
+   * @defaultValue `JSON.parse`
+   */
+  readonly parse?: (text: string, record: SQSRecord) => unknown
+}
+
+/** Options of `idempotentBatch` and `batchHandler`. */
+export type IdempotentBatchOptions<B = unknown> = ParsedBatchOptions<B> | ValidatedBatchOptions<B>
+
+/** The defaults of {@link IdempotentBatchOptions}. */
+export const BATCH_DEFAULTS: Readonly<{
+  poison: 'fail' | 'ack'
+  concurrency: number
+  fifo: 'group' | 'batch'
+  deadlineMarginSeconds: number
+}> = /* @__PURE__ */ Object.freeze({ poison: 'fail', concurrency: 10, fifo: 'group', deadlineMarginSeconds: 1 })
+
+/** Options after validation, with every default filled in. */
+export interface BatchSettings<B> {
+  readonly engine: Engine
+  readonly source: Source<SQSRecord>
+  readonly key: ((record: BatchRecord<B>, context: Context) => KeyInput) | undefined
+  readonly scope: Scope | ((record: BatchRecord<B>, context: Context) => Scope) | undefined
+  readonly fingerprint: false | ((record: BatchRecord<B>) => unknown) | undefined
+  readonly parse: (text: string, record: SQSRecord) => unknown
+  readonly schema: StandardSchema<B> | undefined
+  readonly poison: 'fail' | 'ack'
+  readonly concurrency: number
+  readonly fifo: 'group' | 'batch'
+  readonly deadlineMarginMs: number
+  readonly changeVisibility: ((record: SQSRecord, seconds: number) => PromiseLike<unknown>) | undefined
+  readonly onFailure: (failure: RecordFailure) => void
+}
+
+/** Lambda's largest batch: 10 000 messages of a standard queue. */
+const MAX_CONCURRENCY = 10_000
+
+/** @throws InvalidOptionError naming the option, what was expected and what came. */
+export function resolveBatchOptions<B>(of: string, options: IdempotentBatchOptions<B>): BatchSettings<B> {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(`${of} expects an options object; got ${show(options)}.`)
+  }
+  refuseUnknown(of, options, OPTION_NAMES)
+  const { scope, schema, fingerprint } = options
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+    throw new InvalidOptionError(
+      `schema must follow Standard Schema, as those of Valibot and Zod do; got ${show(schema)}.`,
+    )
+  }
+  if (scope !== undefined && typeof scope !== 'function' && normalizeScope(scope).every((part) => part === '')) {
+    throw new InvalidOptionError(`scope must name who asks; got ${show(scope)}.`)
+  }
+  const marginSeconds = secondsOption('deadlineMarginSeconds', options.deadlineMarginSeconds, 0)
+  return Object.freeze({
+    engine: engineOf(options.idempotency),
+    source: sqs,
+    key: functionOption('key', options.key),
+    scope,
+    fingerprint: fingerprint === false ? false : functionOption('fingerprint', fingerprint),
+    parse: functionOption('parse', options.parse) ?? parseJson,
+    schema,
+    poison: oneOf('poison', options.poison, ['fail', 'ack']) ?? BATCH_DEFAULTS.poison,
+    concurrency: integerOption('concurrency', options.concurrency, 1, MAX_CONCURRENCY) ?? BATCH_DEFAULTS.concurrency,
+    fifo: oneOf('fifo', options.fifo, ['group', 'batch']) ?? BATCH_DEFAULTS.fifo,
+    deadlineMarginMs: (marginSeconds ?? BATCH_DEFAULTS.deadlineMarginSeconds) * 1000,
+    changeVisibility: functionOption('changeVisibility', options.changeVisibility),
+    onFailure: functionOption('onFailure', options.onFailure) ?? writeError,
+  })
+}
+
+const OPTION_NAMES: readonly string[] = [
+  'idempotency',
+  'key',
+  'scope',
+  'fingerprint',
+  'parse',
+  'schema',
+  'poison',
+  'concurrency',
+  'fifo',
+  'deadlineMarginSeconds',
+  'changeVisibility',
+  'onFailure',
+]
+
+/** Not `JSON.parse` itself, which would take the record for its reviver. */
+function parseJson(text: string): unknown {
+  return JSON.parse(text)
+}
+
+function writeError({ why, error }: RecordFailure): void {
+  if (error !== undefined) console.error(`lambda-once: a record of the batch failed (${why}).`, error)
+}

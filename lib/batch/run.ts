@@ -1,0 +1,61 @@
+import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda'
+import pLimit from 'p-limit'
+import { InvalidEventError } from '../core/errors.ts'
+import { attempt } from './attempt.ts'
+import { type Delivery, readDeliveries } from './delivery.ts'
+import { noteFailure } from './failure.ts'
+import type { BatchSettings, RecordHandler } from './options.ts'
+import { planTurns, type Turn } from './plan.ts'
+import type { Verdict } from './verdict.ts'
+
+/**
+ * Runs every record once, in the order its queue asks for, and answers which are to be delivered again. It answers
+ * only when every record that was started has ended: a promise left behind would be frozen with the sandbox and go on
+ * in the middle of the next invocation.
+ *
+ * @throws InvalidEventError when a record has no identifier, which only a failure of the whole invocation can report.
+ * The others have run by then, so that they are not held up for ever by one that is never right.
+ */
+export async function runBatch<B>(
+  settings: BatchSettings<B>,
+  records: readonly SQSRecord[],
+  context: Context,
+  handle: RecordHandler<B>,
+): Promise<SQSBatchResponse> {
+  const deliveries = await readDeliveries(settings, records, context)
+  const turns = planTurns(deliveries, settings.fifo)
+  const limit = pLimit(settings.concurrency)
+  const verdicts: Promise<Verdict>[] = []
+
+  async function verdictOn(delivery: Delivery<B>, { behind, repeats }: Turn): Promise<Verdict> {
+    const before = behind === undefined ? undefined : await verdicts[behind]
+    if (before?.kind === 'failed') return { kind: 'failed', why: 'order' }
+    if (delivery.kind === 'refused') {
+      const isAcknowledged = delivery.why === 'poison' && settings.poison === 'ack'
+      return isAcknowledged ? { kind: 'done' } : { kind: 'failed', why: delivery.why, error: delivery.error }
+    }
+    // Waiting takes no place of the limit: the record that is waited for may need it.
+    const first = repeats === undefined ? undefined : await verdicts[repeats.index]
+    if (first !== undefined && repeats?.isSameRequest) return first
+    return limit(() => attempt(settings, delivery, context, handle))
+  }
+
+  for (const [index, delivery] of deliveries.entries()) {
+    const verdict = verdictOn(delivery, turns[index] ?? {})
+    verdicts.push(verdict.then((reached) => noteFailure(settings, delivery, reached, context)))
+  }
+  return answerOf(deliveries, await Promise.all(verdicts))
+}
+
+/** Each identifier once, in the order of the event: an unknown, empty or repeated one makes Lambda fail the batch. */
+function answerOf(deliveries: readonly Delivery<unknown>[], verdicts: readonly Verdict[]): SQSBatchResponse {
+  const nameless = deliveries.findIndex(({ identifier }) => identifier === undefined)
+  if (nameless >= 0) {
+    throw new InvalidEventError(
+      `Records[${nameless}] has no messageId, so the batch fails as a whole. What the other records came to is recorded.`,
+    )
+  }
+  const failed = deliveries.filter((_, index) => verdicts[index]?.kind !== 'done')
+  const identifiers = new Set(failed.map(({ identifier = '' }) => identifier))
+  return { batchItemFailures: [...identifiers].map((itemIdentifier) => ({ itemIdentifier })) }
+}

@@ -10,8 +10,13 @@ export type Fault =
   | 'refused'
   | 'none'
 
-/** A store whose next calls fail as told, method by method; when the list is used up, calls go through. */
-export function faultyStore(store: Store, faults: { readonly [M in keyof Store]?: Fault[] }) {
+/** What happens to the next calls, method by method; when a list is used up, calls go through. */
+export type Faults = { readonly [M in keyof Store]?: Fault[] }
+
+/** A store, and the names of the methods called so far. */
+export type FaultyStore = Store & { readonly calls: (keyof Store)[] }
+
+export function faultyStore(store: Store, faults: Faults): FaultyStore {
   const calls: (keyof Store)[] = []
   function through<M extends keyof Store>(method: M): Store[M] {
     const call = async (...args: never[]) => {

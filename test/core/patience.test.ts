@@ -3,8 +3,7 @@ import { createIdempotency, type IdempotencyOptions, RetryLater } from '../../li
 import { memoryStore } from '../../lib/memory/index.ts'
 import { fakeClock } from './fake-clock.ts'
 import { faultyStore } from './faulty-store.ts'
-
-const ORDER = { key: 'order-1', input: { amount: 100 } }
+import { ORDER } from './harness.ts'
 
 function setUp(options: Partial<IdempotencyOptions> = {}) {
   const clock = fakeClock()

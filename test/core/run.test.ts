@@ -1,46 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import {
-  createIdempotency,
-  type IdempotencyOptions,
-  isLambdaOnceError,
-  NoEffectError,
-  type Operation,
-  type OperationEvent,
-  PermanentError,
-  RetryLater,
-} from '../../lib/index.ts'
-import { memoryStore } from '../../lib/memory/index.ts'
-import { fakeClock } from './fake-clock.ts'
-
-function setUp(options: Partial<IdempotencyOptions> = {}) {
-  const store = memoryStore()
-  const clock = fakeClock()
-  const events: OperationEvent[] = []
-  const idempotency = createIdempotency({
-    store,
-    clock,
-    namespace: 'payments',
-    observer: (event) => events.push(event),
-    ...options,
-  })
-  const record = () => {
-    const [only, ...others] = store.records()
-    expect(others).toEqual([])
-    return only
-  }
-  return { store, clock, idempotency, record, types: () => events.map(({ type }) => type) }
-}
-
-const ORDER = { key: 'order-1', input: { amount: 100 } }
-
-/** The code of the error a promise rejects with. */
-async function codeOf(promise: Promise<unknown>): Promise<string> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
-  return isLambdaOnceError(error) ? error.code : String(error)
-}
+import { createIdempotency, NoEffectError, type Operation, PermanentError, RetryLater } from '../../lib/index.ts'
+import { codeOf, ORDER, setUp } from './harness.ts'
 
 describe('a repetition', () => {
   test.each([

@@ -1,32 +1,11 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import {
-  createIdempotency,
-  type IdempotencyOptions,
-  NoEffectError,
-  type Operation,
-  type OperationEvent,
-  type StepOptions,
-} from '../../lib/index.ts'
-import { memoryStore } from '../../lib/memory/index.ts'
-import { fakeClock } from './fake-clock.ts'
-import { faultyStore } from './faulty-store.ts'
+import { type IdempotencyOptions, NoEffectError, type Operation, type StepOptions } from '../../lib/index.ts'
+import type { Faults } from './faulty-store.ts'
+import { setUp as engineHarness, ORDER } from './harness.ts'
 
-const ORDER = { key: 'order-1', input: { amount: 100 } }
-
-function setUp(options: Partial<IdempotencyOptions> = {}, faults: Parameters<typeof faultyStore>[1] = {}) {
-  const memory = memoryStore()
-  const clock = fakeClock()
-  const events: OperationEvent[] = []
-  const store = faultyStore(memory, faults)
-  const idempotency = createIdempotency({
-    store,
-    clock,
-    namespace: 'payments',
-    leaseSeconds: 10,
-    random: () => 0.5,
-    observer: (event) => events.push(event),
-    ...options,
-  })
+function setUp(options: Partial<IdempotencyOptions> = {}, faults: Faults = {}) {
+  const harness = engineHarness({ leaseSeconds: 10, ...options }, faults)
+  const { idempotency, clock } = harness
   /** Runs an attempt that never comes back, as a process that was killed, and lets its lease end. */
   async function crash(work: (operation: Operation) => Promise<unknown>): Promise<void> {
     await new Promise<void>((killed) => {
@@ -38,14 +17,7 @@ function setUp(options: Partial<IdempotencyOptions> = {}, faults: Parameters<typ
     })
     clock.advance(12_000)
   }
-  return {
-    idempotency,
-    clock,
-    store,
-    crash,
-    record: () => memory.records()[0],
-    types: () => events.map(({ type }) => type),
-  }
+  return { ...harness, crash }
 }
 
 /** A step whose effect happened, and whose process was killed before it could be recorded. */

@@ -1,33 +1,17 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createIdempotency, type IdempotencyOptions, type OperationEvent } from '../../lib/index.ts'
+import { createIdempotency, type IdempotencyOptions } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
-import { fakeClock } from './fake-clock.ts'
-import { faultyStore } from './faulty-store.ts'
+import type { Faults } from './faulty-store.ts'
+import { ORDER, setUp } from './harness.ts'
 
-const ORDER = { key: 'order-1', input: { amount: 100 } }
-
-function setUp(faults: Parameters<typeof faultyStore>[1], options: Partial<IdempotencyOptions> = {}) {
-  const memory = memoryStore()
-  const store = faultyStore(memory, faults)
-  const clock = fakeClock()
-  const events: OperationEvent[] = []
-  const idempotency = createIdempotency({
-    store,
-    clock,
-    namespace: 'payments',
-    leaseSeconds: 10,
-    random: () => 0.5,
-    observer: (event) => events.push(event),
-    ...options,
-  })
-  return { memory, store, clock, idempotency, events, record: () => memory.records()[0] }
-}
+const faulty = (faults: Faults, options: Partial<IdempotencyOptions> = {}) =>
+  setUp({ leaseSeconds: 10, ...options }, faults)
 
 const times = <T>(n: number, fault: T): T[] => Array.from({ length: n }, () => fault)
 
 describe('a claim whose answer is lost', () => {
   test('is recognised as its own and runs once', async () => {
-    const { idempotency, store, record } = setUp({ put: ['answer-lost'] })
+    const { idempotency, store, record } = faulty({ put: ['answer-lost'] })
     const work = vi.fn(() => 'done')
     expect((await idempotency.run(ORDER, work)).value).toBe('done')
     expect(work).toHaveBeenCalledTimes(1)
@@ -36,7 +20,7 @@ describe('a claim whose answer is lost', () => {
   })
 
   test('and that was never applied is sent again', async () => {
-    const { idempotency, store } = setUp({ put: ['not-applied', 'not-applied'] })
+    const { idempotency, store } = faulty({ put: ['not-applied', 'not-applied'] })
     const work = vi.fn(() => 'done')
     expect((await idempotency.run(ORDER, work)).value).toBe('done')
     expect(work).toHaveBeenCalledTimes(1)
@@ -44,14 +28,14 @@ describe('a claim whose answer is lost', () => {
   })
 
   test('fails closed when the read that would tell fails too', async () => {
-    const { idempotency } = setUp({ put: ['answer-lost'], get: ['not-applied'] })
+    const { idempotency } = faulty({ put: ['answer-lost'], get: ['not-applied'] })
     const work = vi.fn()
     await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
     expect(work).not.toHaveBeenCalled()
   })
 
   test('fails closed at once when the store refuses it', async () => {
-    const { idempotency, store } = setUp({ put: ['refused'] })
+    const { idempotency, store } = faulty({ put: ['refused'] })
     await expect(idempotency.run(ORDER, vi.fn())).rejects.toThrow(/handler was not run: Access denied/)
     expect(store.calls).toEqual(['put'])
   })
@@ -66,16 +50,16 @@ describe('a claim whose answer is lost', () => {
   })
 
   test("runs unprotected when the user chose onStoreError: 'open', and says so", async () => {
-    const { idempotency, events, record } = setUp({ put: ['refused'] }, { onStoreError: 'open' })
+    const { idempotency, types, record } = faulty({ put: ['refused'] }, { onStoreError: 'open' })
     expect(await idempotency.run(ORDER, ({ attempt }) => attempt)).toEqual({ value: 1, replayed: false, attempt: 1 })
     expect(record()).toBeUndefined()
-    expect(events.map(({ type }) => type)).toEqual(['store-error', 'unprotected'])
+    expect(types()).toEqual(['store-error', 'unprotected'])
   })
 })
 
 describe('a takeover whose answer is lost', () => {
   test('is recognised as its own, with one attempt more', async () => {
-    const { idempotency, clock } = setUp({ update: ['answer-lost'] })
+    const { idempotency, clock } = faulty({ update: ['answer-lost'] })
     const crashed = idempotency.run(ORDER, () => new Promise(() => undefined))
     crashed.catch(() => undefined)
     await vi.waitFor(() => expect(clock.now()).toBeGreaterThan(0))
@@ -86,20 +70,20 @@ describe('a takeover whose answer is lost', () => {
 
 describe('a completion whose answer is lost', () => {
   test('is recognised as its own', async () => {
-    const { idempotency, record, events } = setUp({ update: ['answer-lost'] })
+    const { idempotency, record, types } = faulty({ update: ['answer-lost'] })
     expect((await idempotency.run(ORDER, () => 'done')).value).toBe('done')
     expect(record()?.status).toBe('COMPLETED')
-    expect(events.map(({ type }) => type)).toEqual(['claimed', 'completed'])
+    expect(types()).toEqual(['claimed', 'completed'])
   })
 
   test('and that was never applied is repeated', async () => {
-    const { idempotency, record } = setUp({ update: times(5, 'not-applied') })
+    const { idempotency, record } = faulty({ update: times(5, 'not-applied') })
     expect((await idempotency.run(ORDER, () => 'done')).value).toBe('done')
     expect(record()?.status).toBe('COMPLETED')
   })
 
   test('is repeated until the deadline; then the operation stays in progress and the value goes to its caller', async () => {
-    const { idempotency, record, clock } = setUp({ update: times(500, 'not-applied') })
+    const { idempotency, record, clock } = faulty({ update: times(500, 'not-applied') })
     const startMs = clock.now()
     const context = { getRemainingTimeInMillis: () => 4_000 }
     await expect(idempotency.run({ ...ORDER, context }, () => 'done')).rejects.toMatchObject({
@@ -112,10 +96,10 @@ describe('a completion whose answer is lost', () => {
 
   test('of a large outcome writes the parts again, or leaves the operation in progress', async () => {
     const large = Array.from({ length: 20_000 }, (_, n) => `${n}:${Math.sin(n)}`)
-    const repeated = setUp({ putParts: ['answer-lost', 'not-applied'] })
+    const repeated = faulty({ putParts: ['answer-lost', 'not-applied'] })
     await repeated.idempotency.run(ORDER, () => large)
     expect((await repeated.idempotency.run(ORDER, () => 0)).value).toEqual(large)
-    const never = setUp({ putParts: times(500, 'not-applied') })
+    const never = faulty({ putParts: times(500, 'not-applied') })
     await expect(never.idempotency.run(ORDER, () => large)).rejects.toMatchObject({ code: 'OUTCOME_NOT_RECORDED' })
     expect(never.record()?.status).toBe('IN_PROGRESS')
   })
@@ -123,7 +107,7 @@ describe('a completion whose answer is lost', () => {
 
 describe('the store failing on the error path', () => {
   test('does not hide the business error', async () => {
-    const { idempotency, record } = setUp({ update: times(500, 'not-applied') })
+    const { idempotency, record } = faulty({ update: times(500, 'not-applied') })
     const error = new Error('declined')
     await expect(idempotency.run(ORDER, () => Promise.reject(error))).rejects.toBe(error)
     expect(Reflect.get(error, 'suppressed')).toMatchObject({ code: 'STORE' })
@@ -131,7 +115,7 @@ describe('the store failing on the error path', () => {
   })
 
   test('after a completion with a lost answer keeps the stored outcome', async () => {
-    const { idempotency, record } = setUp({ update: ['answer-lost'] })
+    const { idempotency, record } = faulty({ update: ['answer-lost'] })
     await expect(idempotency.run(ORDER, () => Promise.reject(new Error('x')))).rejects.toThrow('x')
     expect(record()?.status).toBe('FAILED')
   })
@@ -139,7 +123,7 @@ describe('the store failing on the error path', () => {
 
 describe('a stored outcome whose parts are lost', () => {
   test('is neither replayed nor run again', async () => {
-    const { idempotency, store, clock } = setUp({})
+    const { idempotency, store, clock } = faulty({})
     const large = Array.from({ length: 20_000 }, (_, n) => `${n}:${Math.sin(n)}`)
     await idempotency.run(ORDER, () => large)
     const damaged = createIdempotency({

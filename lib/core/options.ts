@@ -87,9 +87,9 @@ export const DEFAULTS: Readonly<{
   takeover: TakeoverPolicy
   effects: 'anywhere' | 'steps-only'
   onStoreError: 'closed' | 'open'
-}> = Object.freeze({
+}> = /* @__PURE__ */ Object.freeze({
   retentionSeconds: 86_400,
-  unfinishedRetentionSeconds: 14 * 86_400,
+  unfinishedRetentionSeconds: 1_209_600,
   leaseWithoutDeadlineSeconds: 900,
   leaseMarginSeconds: 1,
   clockSkewSeconds: 1,
@@ -121,10 +121,10 @@ export interface Settings {
   readonly random: Random
 }
 
-const YEAR_SECONDS = 366 * 86_400
+const YEAR_SECONDS = 31_622_400
 
 /** The system's clock. */
-export const systemClock: Clock = Object.freeze({
+export const systemClock: Clock = /* @__PURE__ */ Object.freeze({
   now: () => Date.now(),
   async wait(ms: number, signal?: AbortSignal) {
     await delay(ms, undefined, signal && { signal }).catch(() => undefined)

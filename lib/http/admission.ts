@@ -1,23 +1,20 @@
 import type { Context } from 'aws-lambda'
-import { InvalidOptionError } from '../core/errors.ts'
-import type { Execution } from '../core/execution.ts'
-import { fingerprintValue } from '../core/fingerprint.ts'
-import { normalizeScope, operationId } from '../core/identity.ts'
-import { unprotectedExecution } from '../core/unprotected.ts'
-import { problem } from './answer/problems.ts'
-import { refusalAnswer } from './answer/refusal.ts'
+import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
+import type { Execution, OperationRequest } from '../core/execution.ts'
+import type { Scope } from '../core/identity.ts'
+import { type Asked, type HttpRefusal, refusalAnswer } from './answer/refusal.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 import type { HttpSettings, OperationContext } from './options.ts'
-import { type HttpRequest, readRequest, type Shape } from './request/event.ts'
-import { fingerprintRequest } from './request/fingerprint.ts'
+import { type HttpRequest, readRequest } from './request/event.ts'
+import { fingerprinted } from './request/fingerprint.ts'
 import { readKey } from './request/key.ts'
 import { principalOf } from './request/principal.ts'
 
 /** A request that may run, and all that is needed to end it. Computed once: handlers and parsers change the event. */
-export interface Admitted {
+export interface Admitted extends Asked {
   readonly kind: 'admitted'
-  readonly event: unknown
-  readonly shape: Shape
+  /** Whether anything is stored of it. */
+  readonly isProtected: boolean
   readonly execution: Execution
   /** The context to run the handler in. */
   readonly context: OperationContext
@@ -25,13 +22,8 @@ export interface Admitted {
   remainingMs(): number | undefined
 }
 
-/** A request that needs no protection. */
-export interface Bypassed extends Pick<Admitted, 'execution' | 'context'> {
-  readonly kind: 'bypassed'
-}
-
 /** What comes of a request at the door. */
-export type Admission = Admitted | Bypassed | { readonly kind: 'answered'; readonly answer: HttpAnswer }
+export type Admission = Admitted | { readonly kind: 'answered'; readonly answer: HttpAnswer }
 
 /**
  * Lets a request in, or answers it: event → key, scope and fingerprint → claim.
@@ -40,71 +32,52 @@ export type Admission = Admitted | Bypassed | { readonly kind: 'answered'; reado
  * @throws InvalidOptionError when nobody was verified and the options do not say how callers are told apart
  */
 export async function admit(settings: HttpSettings, event: unknown, context: Context): Promise<Admission> {
+  const { engine, header, methods, isKeyRequired } = settings
   const request = readRequest(event)
-  const { engine } = settings
+  const asked: Asked = { event, shape: request.shape }
   const remainingMs = () => remainingTime(context)
-
-  const reading = settings.methods.has(request.method) ? readKey(request.header(settings.header)) : undefined
-  if (reading === undefined || (reading.kind === 'missing' && !settings.isKeyRequired)) {
-    const execution = operationOfItsOwn(settings)
-    return { kind: 'bypassed', execution, context: withOperation(context, execution) }
-  }
-  if (reading.kind !== 'key') return { kind: 'answered', answer: keyProblem(settings, request, reading) }
-
-  const scope = scopeOf(settings, request, event, context)
-  const leftMs = remainingMs()
-  const claim = await engine.claim({
-    id: operationId(engine.settings.namespace, scope, reading.key),
-    key: reading.key,
-    fingerprint: settings.fingerprint
-      ? fingerprintValue(settings.fingerprint(event))
-      : await fingerprintRequest(request),
-    contract: 'answer',
-    ...(leftMs !== undefined && { deadlineMs: engine.settings.clock.now() + leftMs }),
-  })
-  if (claim.kind !== 'claimed') {
-    return { kind: 'answered', answer: await refusalAnswer(settings, request.shape, event, claim) }
-  }
-  const { execution } = claim
-  return {
+  const admitted = (execution: Execution, isProtected: boolean): Admitted => ({
+    ...asked,
     kind: 'admitted',
-    event,
-    shape: request.shape,
+    isProtected,
     execution,
     context: withOperation(context, execution),
     remainingMs,
-  }
-}
-
-/** A request that needs no protection still gets an operation, so that one handler serves both kinds. */
-function operationOfItsOwn({ engine: { settings } }: HttpSettings): Execution {
-  const key = settings.newId()
-  return unprotectedExecution(settings, {
-    id: operationId(settings.namespace, ['unprotected'], key),
-    key,
-    fingerprint: '',
-    contract: 'answer',
   })
+  const answered = async (why: HttpRefusal, operationId?: string): Promise<Admission> => ({
+    kind: 'answered',
+    answer: await refusalAnswer(settings, asked, why, operationId),
+  })
+
+  const reading = methods.has(request.method) ? readKey(request.header(header)) : undefined
+  if (reading === undefined || (reading.kind === 'missing-key' && !isKeyRequired)) {
+    // It still gets an operation, so that one handler serves both kinds.
+    const own = { key: engine.settings.newId(), scope: 'unprotected', fingerprint: false, contract: 'answer' } as const
+    return admitted(engine.unprotected(engine.request(own)), false)
+  }
+  if (reading.kind !== 'key') return answered(reading)
+
+  const { key } = reading
+  const scope = scopeOf(settings, request, event, context)
+  const make = (value: unknown) =>
+    engine.request({ key, scope, fingerprint: { value }, contract: 'answer', remainingMs: remainingMs() })
+  let operation: OperationRequest
+  try {
+    operation = await (settings.fingerprint ? make(settings.fingerprint(event)) : fingerprinted(request, make))
+  } catch (error) {
+    if (isLambdaOnceError(error, 'INVALID_KEY')) return answered({ kind: 'invalid-key', why: error.message })
+    throw error
+  }
+  const claim = await engine.claim(operation)
+  return claim.kind === 'claimed' ? admitted(claim.execution, true) : answered(claim, operation.id)
 }
 
-function keyProblem(
-  { header }: HttpSettings,
-  { shape }: HttpRequest,
-  reading: Exclude<ReturnType<typeof readKey>, { kind: 'key' }>,
-): HttpAnswer {
-  return reading.kind === 'missing'
-    ? problem(shape, 'missing-key', {
-        detail: `Send a unique value in the ${header} header, and the same one with every repetition.`,
-      })
-    : problem(shape, 'invalid-key', { detail: `The ${header} header ${reading.why}.` })
-}
-
-function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, context: Context): readonly string[] {
+function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, context: Context): Scope {
   if (settings.scope !== undefined) {
-    const scope = normalizeScope(settings.scope(event, context))
-    if (scope.some((part) => part !== '')) return scope
+    const scope = settings.scope(event, context)
+    if ([scope].flat().some(Boolean)) return scope
     throw new InvalidOptionError(
-      'scope(event, context) must name who asks; it gave nothing, and all callers would share their results.',
+      'scope(event, context) must name who asks, or all callers would share their results; it gave nothing.',
     )
   }
   const route = [request.method, request.path]
@@ -112,14 +85,13 @@ function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, c
   const principal = principalOf(request)
   if (principal !== undefined) return [...route, ...principal]
   throw new InvalidOptionError(
-    'The gateway has verified no principal for this request, so callers cannot be told apart and a replay could reach the wrong one. Put an authorizer before the function, or set scope: (event) => …, or anonymous: true when it does not matter who asks.',
+    'The gateway has verified no principal, so a replay could reach the wrong caller: put an authorizer before the function, or set scope, or anonymous: true when it does not matter who asks.',
   )
 }
 
 /** Tests, and hosts other than Lambda, give no context or one without a clock. */
 function remainingTime(context: Context | undefined): number | undefined {
-  if (typeof context?.getRemainingTimeInMillis !== 'function') return undefined
-  const leftMs: unknown = context.getRemainingTimeInMillis()
+  const leftMs: unknown = context?.getRemainingTimeInMillis?.()
   return typeof leftMs === 'number' && Number.isFinite(leftMs) ? leftMs : undefined
 }
 
@@ -129,8 +101,6 @@ function remainingTime(context: Context | undefined): number | undefined {
  */
 function withOperation(context: Context | undefined, { operation }: Execution): OperationContext {
   const given = context ?? {}
-  return Object.create(Object.getPrototypeOf(given), {
-    ...Object.getOwnPropertyDescriptors(given),
-    operation: { value: operation, enumerable: true, configurable: true, writable: true },
-  })
+  const copy = Object.create(Object.getPrototypeOf(given), Object.getOwnPropertyDescriptors(given))
+  return Object.assign(copy, { operation })
 }

@@ -1,10 +1,10 @@
+import type { Refusal } from '../core/claim.ts'
 import { NOT_EXECUTED_STATUSES } from '../core/disposition.ts'
 import { isLambdaOnceError } from '../core/errors.ts'
 import type { Ending } from '../core/execution.ts'
-import type { Admitted, Bypassed } from './admission.ts'
+import type { Admitted } from './admission.ts'
 import { errorAnswer } from './answer/failure.ts'
-import { problem } from './answer/problems.ts'
-import { replayAnswer } from './answer/refusal.ts'
+import { refusalAnswer } from './answer/refusal.ts'
 import { type StoredResponse, storedForm } from './answer/replay.ts'
 import { type HttpAnswer, wireResponse } from './answer/wire.ts'
 import type { HttpSettings } from './options.ts'
@@ -22,18 +22,15 @@ const NEAR_DEADLINE_MS = 1_000
  * @throws OutcomeUnstorableError when the response is none, or may not be stored
  * @throws StepNotAwaitedError when a step still runs
  */
-export async function endReturned(
-  settings: HttpSettings,
-  admission: Admitted | Bypassed,
-  response: unknown,
-): Promise<Ending> {
+export async function endReturned(settings: HttpSettings, admission: Admitted, response: unknown): Promise<Ending> {
   const { execution } = admission
-  if (admission.kind === 'bypassed') return execution.giveUp('keep')
+  if (!admission.isProtected) return execution.giveUp('keep')
   const wire = wireResponse(admission.shape, response)
   if (isFinal(settings, wire)) {
-    return execution.complete(storedForm(wire, settings.isStripped, settings.onStripped))
+    return execution.complete(storedForm(settings, wire))
   }
-  const isNearDeadline = (admission.remainingMs() ?? Number.POSITIVE_INFINITY) <= NEAR_DEADLINE_MS
+  const leftMs = admission.remainingMs()
+  const isNearDeadline = leftMs !== undefined && leftMs <= NEAR_DEADLINE_MS
   return execution.giveUp(isNearDeadline ? 'keep' : 'release', 'resume')
 }
 
@@ -42,7 +39,7 @@ export interface ErrorAnswering {
   /** What error middlewares have answered. */
   readonly answered?: unknown
   /** Whether an error that says which status it is for is answered here, when nobody has, or left to those outside. */
-  readonly unanswered: 'answer-exposed' | 'throw'
+  readonly answersExposed: boolean
 }
 
 /**
@@ -51,18 +48,18 @@ export interface ErrorAnswering {
  */
 export async function endThrown(
   settings: HttpSettings,
-  admission: Admitted | Bypassed,
+  admission: Admitted,
   error: unknown,
-  { answered, unanswered }: ErrorAnswering,
+  { answered, answersExposed }: ErrorAnswering,
 ): Promise<HttpAnswer | undefined> {
   const { execution } = admission
-  if (admission.kind === 'bypassed') {
+  if (!admission.isProtected) {
     await execution.giveUp('keep')
     return undefined
   }
   const { answer, exposed, replayed } = errorAnswer(admission.shape, error, answered, admission.remainingMs())
   const ending = await execution.reject(error, () => failureForm(settings, replayed))
-  const own = answer ?? (unanswered === 'answer-exposed' ? exposed : undefined)
+  const own = answer ?? (answersExposed ? exposed : undefined)
   return (await answerInstead(settings, admission, ending)) ?? own
 }
 
@@ -71,9 +68,9 @@ function isFinal({ storeResponse }: HttpSettings, response: HttpAnswer): boolean
 }
 
 /** What is stored of a failure's response. Where nothing may be, repetitions get a general one. */
-function failureForm({ isStripped, onStripped }: HttpSettings, response: HttpAnswer): StoredResponse | undefined {
+function failureForm(settings: HttpSettings, response: HttpAnswer): StoredResponse | undefined {
   try {
-    return storedForm(response, isStripped, onStripped)
+    return storedForm(settings, response)
   } catch (error) {
     if (isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')) return undefined
     throw error
@@ -83,20 +80,23 @@ function failureForm({ isStripped, onStripped }: HttpSettings, response: HttpAns
 /** The answer that takes the place of the handler's own: another outcome stands, or nobody knows this one. */
 export async function answerInstead(
   settings: HttpSettings,
-  admission: Admitted | Bypassed,
+  admission: Admitted,
   ending: Ending,
 ): Promise<HttpAnswer | undefined> {
-  if (admission.kind === 'bypassed') return undefined
-  const { shape, event } = admission
+  const refusal = refusalBy(ending)
+  return refusal && refusalAnswer(settings, admission, refusal, admission.execution.operation.id)
+}
+
+function refusalBy(ending: Ending): Refusal | undefined {
   switch (ending.kind) {
     case 'recorded':
-      return ending.as === 'unknown' ? problem(shape, 'outcome-unknown') : undefined
+      return ending.as === 'unknown' ? { kind: 'unknown' } : undefined
     case 'kept':
     case 'unrecorded':
       return undefined
     case 'outdone':
-      return replayAnswer(settings, shape, event, ending.outcome)
+      return { ...ending, kind: 'replay' }
     case 'lost':
-      return problem(shape, 'in-progress', { retryAfterSeconds: 1 })
+      return { kind: 'in-progress', retryAfterMs: 0 }
   }
 }

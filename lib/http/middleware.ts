@@ -60,7 +60,7 @@ export function idempotentHttp<E = HttpEvent>(
       const error = seen.firstError ?? request.error
       const answer = await endThrown(settings, admission, seen.hasReturned ? afterReturn(error) : error, {
         answered: request.response,
-        unanswered: 'answer-exposed',
+        answersExposed: true,
       })
       // Set, not returned: a returned value would keep Middy from calling the error hooks further out.
       if (answer !== undefined) request.response = answer

@@ -77,6 +77,18 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    * @defaultValue 'frozen'
    */
   readonly replay?: 'frozen' | ((stored: StoredResponse, event: E) => HttpAnswer | PromiseLike<HttpAnswer>)
+  /**
+   * Sees every answer by which a request is refused here (400, 409, 422, 202, 503), and gives the one to send: with
+   * more headers, or in another format. Middy runs no `after` hook for these, so what @middy/http-cors or
+   * @middy/http-security-headers adds to other responses has to be added here. Replays do not come by: they have the
+   * headers of the first answer. When it throws, or gives no response, the answer is sent as it was.
+   *
+   * @example
+   * onRefused: (answer) => ({ ...answer, headers: { ...answer.headers, 'Access-Control-Allow-Origin': origin } })
+   *
+   * @defaultValue none: the answer as it is
+   */
+  readonly onRefused?: (answer: HttpAnswer, event: E) => HttpAnswer | PromiseLike<HttpAnswer>
 }
 
 /** The defaults of {@link IdempotentHttpOptions}. */
@@ -104,6 +116,8 @@ export const HTTP_DEFAULTS: Readonly<{
   replay: 'frozen',
 })
 
+const WITHOUT_DEFAULT = ['idempotency', 'scope', 'anonymous', 'fingerprint', 'storeResponse', 'onRefused']
+
 /** Options after validation. Events are what the door got, so the callbacks' event type is forgotten here. */
 export interface HttpSettings {
   readonly engine: Engine
@@ -115,7 +129,9 @@ export interface HttpSettings {
   readonly fingerprint: ((event: unknown) => unknown) | undefined
   readonly storeResponse: ((response: HttpAnswer) => boolean) | undefined
   readonly isStripped: (lowerCaseName: string) => boolean
-  readonly onStripped: 'mark' | 'refuse'
+  /** Whether a response that lost headers is stored and marked, or not stored. */
+  readonly isMarked: boolean
+  readonly onRefused: ((answer: HttpAnswer, event: unknown) => HttpAnswer | PromiseLike<HttpAnswer>) | undefined
   readonly refresh: ((stored: StoredResponse, event: unknown) => HttpAnswer | PromiseLike<HttpAnswer>) | undefined
 }
 
@@ -124,62 +140,50 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
   if (typeof options !== 'object' || options === null) {
     throw new InvalidOptionError(`${of} expects an options object; got ${show(options)}.`)
   }
-  refuseUnknown(of, options, OPTION_NAMES)
-  const { anonymous = false, replay = HTTP_DEFAULTS.replay } = options
+  refuseUnknown(of, options, [...Object.keys(HTTP_DEFAULTS), ...WITHOUT_DEFAULT])
+  const {
+    header = HTTP_DEFAULTS.header,
+    key = HTTP_DEFAULTS.key,
+    methods = HTTP_DEFAULTS.methods,
+    stripHeaders = HTTP_DEFAULTS.stripHeaders,
+    onStripped = HTTP_DEFAULTS.onStripped,
+    replay = HTTP_DEFAULTS.replay,
+    scope,
+    anonymous = false,
+  } = options
   if (typeof anonymous !== 'boolean') {
     throw new InvalidOptionError(`anonymous must be true or false; got ${show(anonymous)}.`)
   }
-  const scope = functionOption('scope', options.scope)
   if (scope !== undefined && anonymous) {
-    throw new InvalidOptionError(
-      'scope and anonymous exclude each other: a scope says who asks, anonymous that it does not matter.',
-    )
+    throw new InvalidOptionError('scope and anonymous exclude each other; got both.')
   }
   if (replay !== 'frozen' && typeof replay !== 'function') {
     throw new InvalidOptionError(`replay must be "frozen" or a function; got ${show(replay)}.`)
   }
-  const methods = tokens('methods', options.methods ?? HTTP_DEFAULTS.methods)
-  if (methods.length === 0) throw new InvalidOptionError('methods must name at least one method; got an empty list.')
-  const [header] = tokens('header', [options.header ?? HTTP_DEFAULTS.header])
+  const methodNames = tokens('methods', methods)
+  if (methodNames.length === 0) throw new InvalidOptionError('methods must name at least one; got an empty list.')
   return Object.freeze({
     engine: engineOf(options.idempotency),
-    header,
-    isKeyRequired: (oneOf('key', options.key, ['required', 'optional']) ?? HTTP_DEFAULTS.key) === 'required',
-    methods: new Set(methods.map((method) => method.toUpperCase())),
+    header: tokens('header', [header]).join(),
+    isKeyRequired: oneOf('key', key, ['required', 'optional']) === 'required',
+    methods: new Set(methodNames.map((method) => method.toUpperCase())),
     anonymous,
-    isStripped: headerMatcher(tokens('stripHeaders', options.stripHeaders ?? HTTP_DEFAULTS.stripHeaders)),
-    onStripped: oneOf('onStripped', options.onStripped, ['mark', 'refuse']) ?? HTTP_DEFAULTS.onStripped,
+    isStripped: headerMatcher(tokens('stripHeaders', stripHeaders)),
+    isMarked: oneOf('onStripped', onStripped, ['mark', 'refuse']) === 'mark',
     storeResponse: functionOption('storeResponse', options.storeResponse),
     // The user fixed E; the event of each call is of that type or the gateway is wired to another handler.
-    scope: scope as HttpSettings['scope'],
+    scope: functionOption('scope', scope) as HttpSettings['scope'],
     fingerprint: functionOption('fingerprint', options.fingerprint) as HttpSettings['fingerprint'],
+    onRefused: functionOption('onRefused', options.onRefused) as HttpSettings['onRefused'],
     refresh: (replay === 'frozen' ? undefined : replay) as HttpSettings['refresh'],
   })
 }
 
-const OPTION_NAMES: readonly string[] = [
-  'idempotency',
-  'header',
-  'key',
-  'methods',
-  'scope',
-  'anonymous',
-  'fingerprint',
-  'storeResponse',
-  'stripHeaders',
-  'onStripped',
-  'replay',
-]
-
 /** Methods and header names are tokens of RFC 9110, section 5.6.2, of which the `*` is one character. */
-function tokens<const T extends readonly unknown[]>(name: string, values: T): { [K in keyof T]: string } {
+function tokens(name: string, values: readonly unknown[]): readonly string[] {
   if (!Array.isArray(values)) throw new InvalidOptionError(`${name} must be a list of names; got ${show(values)}.`)
-  for (const value of values) {
-    if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~\w-]+$/.test(value)) {
-      throw new InvalidOptionError(
-        `${name} must name headers or methods, without spaces or colons; got ${show(value)}.`,
-      )
-    }
-  }
-  return values as { [K in keyof T]: string }
+  return values.map((value: unknown) => {
+    if (typeof value === 'string' && /^[!#$%&'*+.^_`|~\w-]+$/.test(value)) return value
+    throw new InvalidOptionError(`${name} must be made of names without spaces or colons; got ${show(value)}.`)
+  })
 }

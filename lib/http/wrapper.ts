@@ -46,7 +46,7 @@ export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknow
       response = await fn(event, admission.context, ...rest)
       ending = await endReturned(settings, admission, response)
     } catch (error) {
-      const answer = await endThrown(settings, admission, error, { unanswered: 'throw' })
+      const answer = await endThrown(settings, admission, error, { answersExposed: false })
       if (answer !== undefined) return answer
       throw error
     }

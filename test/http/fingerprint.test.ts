@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { fingerprintValue } from '../../lib/core/fingerprint.ts'
 import { readRequest } from '../../lib/http/request/event.ts'
-import { fingerprintRequest } from '../../lib/http/request/fingerprint.ts'
+import { fingerprinted } from '../../lib/http/request/fingerprint.ts'
 import { canonicalJson } from '../../lib/http/request/json.ts'
 import { type Asked, httpEvent, restEvent } from './events.ts'
 
-const of = (asked: Asked, make: (asked: Asked) => unknown = httpEvent) => fingerprintRequest(readRequest(make(asked)))
+const ofEvent = (event: unknown) => fingerprinted(readRequest(event), fingerprintValue)
+const of = (asked: Asked, make: (asked: Asked) => unknown = httpEvent) => ofEvent(make(asked))
 const json = (body: string): Asked => ({ body })
 const typed = (type: string, body: string, more: Asked = {}): Asked => ({
   ...more,
@@ -58,7 +60,7 @@ describe('two requests are the same', () => {
     const one = httpEvent()
     const other = httpEvent()
     expect(one.requestContext.requestId).not.toBe(other.requestContext.requestId)
-    expect(await fingerprintRequest(readRequest(one))).toBe(await fingerprintRequest(readRequest(other)))
+    expect(await ofEvent(one)).toBe(await ofEvent(other))
   })
 })
 
@@ -155,17 +157,12 @@ describe('canonical JSON', () => {
     expect(canonicalJson(text)).toBeDefined()
   })
 
-  test.each([
-    '',
-    '{',
-    'undefined',
-    '{"a":1,"a":1}',
-    '{"x":[{"a":1,"a":{"b":1}}]}',
-    '{"a":1,"\\u0061":2}',
-    '"\\ud800"',
-    '['.repeat(200_000),
-  ])('has none for %.20s', (text) => {
+  test.each(['{"a":1,"a":1}', '{"x":[{"a":1,"a":{"b":1}}]}', '{"a":1,"\\u0061":2}'])('has none for %s', (text) => {
     expect(canonicalJson(text)).toBeUndefined()
+  })
+
+  test.each(['', '{', 'undefined', '['.repeat(200_000)])('throws for %.20s', (text) => {
+    expect(() => canonicalJson(text)).toThrow()
   })
 
   test('holds for a body as large as Lambda takes', () => {
@@ -176,7 +173,7 @@ describe('canonical JSON', () => {
       tags: ['a', 'b'],
     }))
     const one = canonicalJson(JSON.stringify({ items, note: 'x' }))
-    expect(one).toBe(canonicalJson(JSON.stringify({ note: 'x', items })))
+    expect(one).toEqual(canonicalJson(JSON.stringify({ note: 'x', items })))
     expect(one).toBeDefined()
   })
 })
@@ -184,8 +181,29 @@ describe('canonical JSON', () => {
 test.each([
   ['a number', 5],
   ['an object that a parser made', { a: 1 }],
+  ['nothing but false', false],
+  ['zero', 0],
+  ['an object that holds a bigint', { total: 1n }],
   ['an object that holds no plain data', { at: new URL('https://example.com') }],
 ])('a body that is %s is no error', async (_, body) => {
-  const request = readRequest({ ...httpEvent(), body })
-  expect(await fingerprintRequest(request)).toBe(await fingerprintRequest(request))
+  const event = { ...httpEvent(), body }
+  expect(await ofEvent(event)).toBe(await ofEvent(event))
+  expect(await ofEvent(event)).not.toBe(await ofEvent({ ...event, body: 'other' }))
+})
+
+test.each([
+  ['a path and a query', { rawPath: '/\ud800', rawQueryString: 'a=\ud800' }],
+  ['JSON nested beyond every stack', { body: `${'['.repeat(100_000)}${']'.repeat(100_000)}` }],
+])('%s that no canonical form can hold: no error, and still told apart', async (_, change) => {
+  const event = { ...httpEvent(), ...change }
+  expect(await ofEvent(event)).toBe(await ofEvent({ ...event }))
+  expect(await ofEvent(event)).not.toBe(await ofEvent(httpEvent()))
+})
+
+test('what the maker of the request throws is not swallowed', async () => {
+  const error = new Error('x')
+  const refuse = () => {
+    throw error
+  }
+  await expect(fingerprinted(readRequest(httpEvent()), refuse)).rejects.toBe(error)
 })

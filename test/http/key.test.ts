@@ -30,7 +30,7 @@ describe('the key header', () => {
     ['blanks in quotes', ['"  "']],
     ['only commas', [',,']],
   ])('takes %s for a missing key', (_, values) => {
-    expect(readKey(values)).toEqual({ kind: 'missing' })
+    expect(readKey(values)).toEqual({ kind: 'missing-key' })
   })
 
   test.each([
@@ -44,14 +44,11 @@ describe('the key header', () => {
     ['two different values', ['abc', 'abd']],
     ['two different values in one line', ['abc, abd']],
     ['two different quoted values', ['"abc", "abd"']],
-    ['256 bytes', ['k'.repeat(256)]],
-    ['64 emoji', ['🔑'.repeat(64)]],
     ['a line break', ['abc\n']],
     ['a NUL', ['a\0b']],
     ['a C1 control character', ['a\u0085b']],
-    ['a lone surrogate', ['a\ud800b']],
   ])('refuses %s', (_, values) => {
-    expect(readKey(values)).toMatchObject({ kind: 'invalid' })
+    expect(readKey(values)).toMatchObject({ kind: 'invalid-key' })
   })
 })
 
@@ -63,7 +60,7 @@ describe('at the door', () => {
     async (_, make) => {
       const { serve, store } = setUp(anonymous)
       const handler = serve(() => expect.unreachable())
-      for (const key of [undefined, '  ', '"open', 'k'.repeat(300), 'a,b']) {
+      for (const key of [undefined, '  ', '"open', 'k'.repeat(256), '🔑'.repeat(64), 'a\ud800b', 'a,b']) {
         const answer = await handler(make({ key }))
         expect(answer.statusCode).toBe(400)
         expect(headerOf(answer, 'content-type')).toBe('application/problem+json')

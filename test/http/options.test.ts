@@ -17,6 +17,7 @@ describe('wrong options are refused at construction, naming the option', () => {
     [{ idempotency, header: 5 }, /header .*got 5/],
     [{ idempotency, key: 'maybe' }, /key must be "required" or "optional"; got "maybe"/],
     [{ idempotency, methods: 'POST' }, /methods must be a list.*got "POST"/],
+    [{ idempotency, methods: null }, /methods must be a list.*got null/],
     [{ idempotency, methods: [] }, /methods must name at least one/],
     [{ idempotency, methods: ['POST', null] }, /methods .*got null/],
     [{ idempotency, scope: 'tenant' }, /scope must be a function; got "tenant"/],
@@ -27,6 +28,7 @@ describe('wrong options are refused at construction, naming the option', () => {
     [{ idempotency, stripHeaders: 'date' }, /stripHeaders must be a list.*got "date"/],
     [{ idempotency, stripHeaders: ['set-cookie:'] }, /stripHeaders .*got "set-cookie:"/],
     [{ idempotency, onStripped: 'drop' }, /onStripped must be "mark" or "refuse"; got "drop"/],
+    [{ idempotency, onRefused: 'cors' }, /onRefused must be a function; got "cors"/],
     [{ idempotency, replay: 'fresh' }, /replay must be "frozen" or a function; got "fresh"/],
   ])('%j', (options, message) => {
     for (const construct of [() => idempotentHttp(options as never), () => idempotent(options as never, ok)]) {

@@ -112,7 +112,7 @@ describe('what HTTP APIs and Function URLs take for a response', () => {
       for (const make of [restEvent, albEvent]) {
         const { serve, store } = setUp(anonymous)
         const handler = serve(() => value)
-        await expect(handler(make())).rejects.toThrow(/returned .*Return \{ statusCode, headers, body \}/)
+        await expect(handler(make())).rejects.toThrow(/must return \{ statusCode, headers, body \}; it returned/)
         expect(store.records()).toMatchObject([{ status: 'FAILED' }])
         const replay = await handler(make())
         expect(replay.statusCode).toBe(500)

@@ -60,6 +60,10 @@ test('the options’ functions see every event there may be, or the one that is 
       expectTypeOf(response).toEqualTypeOf<HttpAnswer>()
       return response.statusCode < 500
     },
+    onRefused: (answer, event) => {
+      expectTypeOf(answer).toEqualTypeOf<HttpAnswer>()
+      return { ...answer, headers: { ...answer.headers, 'X-Path': event.rawPath } }
+    },
   })
   const annotated = idempotentHttp({ idempotency, scope: (event: APIGatewayProxyEvent) => event.requestContext.apiId })
   middy()

@@ -1,3 +1,5 @@
+import type { Shape } from '../request/event.ts'
+
 /** A header's value as the gateways take it. */
 export type HeaderValue = string | number | boolean
 
@@ -8,25 +10,18 @@ export interface Headed {
   readonly cookies?: string[]
 }
 
-/** Every value of a header, in any case, in `headers` and `multiValueHeaders`. */
-export function valuesOf(response: Headed, name: string): string[] {
-  const wanted = name.toLowerCase()
-  return [...Object.entries(response.headers ?? {}), ...Object.entries(response.multiValueHeaders ?? {})].flatMap(
-    ([there, value]) => (there.toLowerCase() === wanted ? [value].flat().map(String) : []),
-  )
-}
-
-/** The response with this header, in place of whatever stood under its name. */
-export function withHeader<R extends Headed>(
+/** The response with these headers, each in place of whatever stood under its name. */
+export function withHeaders<R extends Headed>(
+  shape: Shape,
   response: R,
-  name: string,
-  value: string,
-  place: 'headers' | 'multiValueHeaders',
+  headers: readonly (readonly [name: string, value: string])[],
 ): R {
-  const bare = withoutHeaders(response, (there) => there === name.toLowerCase()).response
-  return place === 'headers'
-    ? { ...bare, headers: { ...bare.headers, [name]: value } }
-    : { ...bare, multiValueHeaders: { ...bare.multiValueHeaders, [name]: [value] } }
+  const names = headers.map(([name]) => name.toLowerCase())
+  const bare = withoutHeaders(response, (name) => names.includes(name)).response
+  const isMulti = shape === 'alb-multi'
+  const place = isMulti ? 'multiValueHeaders' : 'headers'
+  const added = Object.fromEntries(headers.map(([name, value]) => [name, isMulti ? [value] : value]))
+  return { ...bare, [place]: { ...bare[place], ...added } }
 }
 
 /** The response without the headers that match, and the names of those it had, each once, in lower case. */
@@ -35,31 +30,40 @@ export function withoutHeaders<R extends Headed>(
   matches: (lowerCaseName: string) => boolean,
 ): { readonly response: R; readonly removed: readonly string[] } {
   const removed = new Set<string>()
-  const remains = (name: string): boolean => {
+  const unmatched = <V>(value: V, name: string): V | undefined => {
     const lowerCase = name.toLowerCase()
-    if (matches(lowerCase)) removed.add(lowerCase)
-    return !matches(lowerCase)
+    if (!matches(lowerCase)) return value
+    removed.add(lowerCase)
+    return undefined
   }
   const { headers, multiValueHeaders, cookies, ...rest } = response
   const kept = {
     ...rest,
-    ...(headers && { headers: filtered(headers, remains) }),
-    ...(multiValueHeaders && { multiValueHeaders: filtered(multiValueHeaders, remains) }),
+    ...(headers && { headers: mapHeaders(headers, unmatched) }),
+    ...(multiValueHeaders && { multiValueHeaders: mapHeaders(multiValueHeaders, unmatched) }),
     // HTTP API turns each of `cookies` into a set-cookie header.
-    ...(cookies && (cookies.length === 0 || remains('set-cookie')) && { cookies }),
+    ...(cookies && (cookies.length === 0 || unmatched(true, 'set-cookie')) && { cookies }),
   }
   // Only header fields were taken out, and those are optional in every R.
   return { response: kept as unknown as R, removed: [...removed].sort() }
 }
 
-function filtered<V>(map: { [name: string]: V }, remains: (name: string) => boolean): { [name: string]: V } {
-  return Object.fromEntries(Object.entries(map).filter(([name]) => remains(name)))
+/** The map with every value changed; a header whose value becomes `undefined` is left out. */
+export function mapHeaders<V, W>(
+  map: Readonly<Record<string, V>>,
+  change: (value: V, name: string) => W | undefined,
+): { [name: string]: W } {
+  return Object.fromEntries(
+    Object.entries(map).flatMap(([name, value]) => {
+      const changed = change(value, name)
+      return changed === undefined ? [] : [[name, changed]]
+    }),
+  )
 }
 
 /** Tells by a list of names, of which those that end in `*` stand for all that begin so. */
 export function headerMatcher(names: readonly string[]): (lowerCaseName: string) => boolean {
-  const lowerCase = names.map((name) => name.toLowerCase())
-  const exact = new Set(lowerCase.filter((name) => !name.endsWith('*')))
-  const prefixes = lowerCase.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
-  return (name) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix))
+  const patterns = names.map((name) => name.toLowerCase())
+  return (name) =>
+    patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
 }

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http'
+import { retryAfterSeconds } from '../../core/idempotency.ts'
 import type { Shape } from '../request/event.ts'
+import { fitted } from './fit.ts'
 import type { HttpAnswer } from './wire.ts'
 
 /** The start of every problem's `type`. What follows is its {@link ProblemKind}. */
@@ -18,95 +20,64 @@ export type ProblemKind =
   | 'store-unavailable'
   | 'timeout'
 
-const PROBLEMS: Readonly<Record<ProblemKind, { status: number; title: string; detail?: string }>> = {
-  'missing-key': { status: 400, title: 'The request has no idempotency key.' },
-  'invalid-key': { status: 400, title: 'The idempotency key is not valid.' },
-  'key-reused': {
-    status: 422,
-    title: 'The idempotency key was used before with a different request.',
-    detail: 'Use a new key for a new operation, or repeat the first request unchanged.',
-  },
-  'in-progress': {
-    status: 409,
-    title: 'A request with this idempotency key is still in progress.',
-    detail: 'Repeat the same request later.',
-  },
-  'outcome-unknown': {
-    status: 409,
-    title: 'The outcome of the operation is not known.',
-    detail: 'It is not run again until it has been settled. Do not repeat the request under another key.',
-  },
-  'outcome-not-kept': {
-    status: 500,
-    title: 'The operation was carried out, but its response was not kept.',
-    detail: 'It is not run again. Do not repeat the request under another key.',
-  },
-  'operation-failed': {
-    status: 500,
-    title: 'The operation failed.',
-    detail: 'It is not run again under this idempotency key.',
-  },
-  'try-again': {
-    status: 503,
-    title: 'The operation could not be finished now.',
-    detail: 'Repeat the same request later.',
-  },
-  'store-unavailable': {
-    status: 503,
-    title: 'The request cannot be protected against repetition now, so it was not carried out.',
-    detail: 'Repeat the same request later.',
-  },
-  timeout: {
-    status: 504,
-    title: 'The operation did not finish in time.',
-    detail: 'It may still be running. Repeat the same request later to get its answer.',
-  },
+const LATER = 'Repeat the same request later.'
+const NOT_AGAIN = 'Do not repeat the request under another key.'
+
+const PROBLEMS: Readonly<Record<ProblemKind, readonly [status: number, title: string, detail?: string]>> = {
+  'missing-key': [400, 'The request has no idempotency key.'],
+  'invalid-key': [400, 'The idempotency key is not valid.'],
+  'key-reused': [
+    422,
+    'The idempotency key was used before with a different request.',
+    'Use a new key for a new operation, or repeat the first request unchanged.',
+  ],
+  'in-progress': [409, 'A request with this idempotency key is still in progress.', LATER],
+  'outcome-unknown': [409, 'The outcome of the operation is not known, so it is not run again.', NOT_AGAIN],
+  'outcome-not-kept': [500, 'The operation was carried out, but its response was not kept.', NOT_AGAIN],
+  'operation-failed': [500, 'The operation failed.', 'It is not run again under this idempotency key.'],
+  'try-again': [503, 'The operation could not be finished now.', LATER],
+  'store-unavailable': [503, 'The request was not carried out: it cannot be protected against repetition now.', LATER],
+  timeout: [504, 'The operation did not finish in time. It may still be running.', LATER],
 }
 
 /** A problem as RFC 9457 has it, in the form that the source takes. */
 export function problem(
   shape: Shape,
   kind: ProblemKind,
-  more: { readonly detail?: string; readonly retryAfterSeconds?: number | undefined } = {},
+  more: { readonly detail?: string; readonly retryAfterMs?: number | undefined } = {},
 ): HttpAnswer {
-  const document = { type: PROBLEM_TYPE_BASE + kind, ...PROBLEMS[kind], ...(more.detail && { detail: more.detail }) }
-  return documentAnswer(shape, document.status, 'application/problem+json', document, more.retryAfterSeconds)
+  const [status, title, detail = more.detail] = PROBLEMS[kind]
+  const document = { type: PROBLEM_TYPE_BASE + kind, title, status, detail }
+  return documentAnswer(shape, status, document, more.retryAfterMs)
 }
 
 /** A problem that a handler's own error describes: no type of its own, and no text it did not mean to show. */
 export function statusProblem(shape: Shape, status: number, detail: string | undefined): HttpAnswer {
-  const document = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, ...(detail && { detail }) }
-  return documentAnswer(shape, status, 'application/problem+json', document)
+  const document = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
+  return documentAnswer(shape, status, document, undefined)
 }
 
 /** The answer to a repetition of an operation that waits: accepted, not finished. */
-export function waitingAnswer(shape: Shape, retryAfterSeconds: number | undefined): HttpAnswer {
-  const document = {
-    status: 'waiting',
-    detail: 'The operation will be continued. Repeat the same request to get its answer.',
-  }
-  return documentAnswer(shape, 202, 'application/json', document, retryAfterSeconds)
+export function waitingAnswer(shape: Shape, retryAfterMs: number | undefined): HttpAnswer {
+  const document = { status: 'waiting', detail: `The operation will be continued. ${LATER}` }
+  return documentAnswer(shape, 202, document, retryAfterMs, 'application/json')
 }
 
 function documentAnswer(
   shape: Shape,
   statusCode: number,
-  contentType: string,
   document: object,
-  retryAfterSeconds?: number,
+  retryAfterMs: number | undefined,
+  contentType = 'application/problem+json',
 ): HttpAnswer {
-  const headers = {
-    'Content-Type': contentType,
-    ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
-  }
-  const description = { statusDescription: `${statusCode} ${STATUS_CODES[statusCode] ?? ''}`.trim() }
-  return {
+  return fitted(shape, {
     statusCode,
-    ...((shape === 'alb' || shape === 'alb-multi') && description),
-    ...(shape === 'alb-multi'
-      ? { multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])) }
-      : { headers }),
+    statusDescription: `${statusCode} ${STATUS_CODES[statusCode] ?? ''}`.trim(),
+    headers: {
+      'Content-Type': contentType,
+      ...(retryAfterMs !== undefined && { 'Retry-After': String(retryAfterSeconds(retryAfterMs)) }),
+    },
     body: JSON.stringify(document),
     isBase64Encoded: false,
-  }
+  })
 }

@@ -1,25 +1,52 @@
 import type { Refusal } from '../../core/claim.ts'
-import { retryAfterSeconds } from '../../core/idempotency.ts'
+import { InvalidOptionError } from '../../core/errors.ts'
+import { show } from '../../core/options.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import { fieldsOf } from '../fields.ts'
 import type { HttpSettings } from '../options.ts'
 import type { Shape } from '../request/event.ts'
+import type { KeyReading } from '../request/key.ts'
+import { fitted } from './fit.ts'
 import { problem, waitingAnswer } from './problems.ts'
 import { readStored, replayOf, type StoredResponse } from './replay.ts'
 import { type HttpAnswer, wireResponse } from './wire.ts'
 
-/** Seconds after which a client may ask again when the store could not be reached. */
-export const STORE_RETRY_AFTER_SECONDS = 2
+/** How long a client is to wait when the store could not be reached. */
+const STORE_RETRY_AFTER_MS = 2_000
 
-/** The answer to a request whose operation is not run. */
+/** A request that is answered here, not by its handler. */
+export interface Asked {
+  readonly event: unknown
+  readonly shape: Shape
+}
+
+/** Why a request is not run: what the engine says, or that there is no key to ask it with. */
+export type HttpRefusal = Refusal | Exclude<KeyReading, { kind: 'key' }>
+
+/** The answer to a request whose operation is not run: the stored one, or one of ours that says why. */
 export async function refusalAnswer(
-  settings: Pick<HttpSettings, 'refresh'>,
-  shape: Shape,
-  event: unknown,
-  refusal: Refusal,
+  settings: HttpSettings,
+  asked: Asked,
+  refusal: HttpRefusal,
+  operationId = '',
 ): Promise<HttpAnswer> {
+  return refusal.kind === 'replay'
+    ? replayAnswer(settings, asked, refusal.outcome)
+    : asWished(settings, asked, refusedAs(settings, asked.shape, refusal), operationId)
+}
+
+function refusedAs(
+  { header }: HttpSettings,
+  shape: Shape,
+  refusal: Exclude<HttpRefusal, { kind: 'replay' }>,
+): HttpAnswer {
   switch (refusal.kind) {
-    case 'replay':
-      return replayAnswer(settings, shape, event, refusal.outcome)
+    case 'missing-key':
+      return problem(shape, refusal.kind, {
+        detail: `Send a unique ${header} header, and the same one with every repetition.`,
+      })
+    case 'invalid-key':
+      return problem(shape, refusal.kind, { detail: refusal.why })
     case 'outcome-lost':
       return problem(shape, 'outcome-not-kept')
     case 'mismatch':
@@ -27,30 +54,45 @@ export async function refusalAnswer(
     case 'unknown':
       return problem(shape, 'outcome-unknown')
     case 'waiting':
-      return waitingAnswer(shape, retryAfterSeconds(refusal.retryAfterMs))
+      return waitingAnswer(shape, refusal.retryAfterMs)
     case 'in-progress':
-      return problem(shape, 'in-progress', { retryAfterSeconds: retryAfterSeconds(refusal.retryAfterMs) })
+      return problem(shape, refusal.kind, { retryAfterMs: refusal.retryAfterMs })
     case 'store-unavailable':
-      return problem(shape, 'store-unavailable', { retryAfterSeconds: STORE_RETRY_AFTER_SECONDS })
+      return problem(shape, refusal.kind, { retryAfterMs: STORE_RETRY_AFTER_MS })
+  }
+}
+
+/**
+ * An answer of ours as the user wants it. What goes wrong in the user's function must not turn a refusal into another
+ * decision, so then ours is given as it is.
+ */
+async function asWished(
+  { engine, onRefused }: HttpSettings,
+  { shape, event }: Asked,
+  answer: HttpAnswer,
+  operationId: string,
+): Promise<HttpAnswer> {
+  if (onRefused === undefined) return answer
+  try {
+    const theirs = await onRefused(structuredClone(answer), event)
+    if (typeof fieldsOf(theirs).statusCode === 'number') return fitted(shape, wireResponse(shape, theirs))
+    throw new InvalidOptionError(`onRefused must give a response with a statusCode; it gave ${show(theirs)}.`)
+  } catch (error) {
+    engine.report({ type: 'hook-failed', hook: 'onRefused', error }, operationId)
+    return answer
   }
 }
 
 /** The stored answer of a finished operation, marked as a replay. A failure is always answered as it was. */
-export async function replayAnswer(
-  { refresh }: Pick<HttpSettings, 'refresh'>,
-  shape: Shape,
-  event: unknown,
-  outcome: Outcome,
-): Promise<HttpAnswer> {
-  const stored = storedAnswer(shape, outcome)
+async function replayAnswer({ refresh }: HttpSettings, { shape, event }: Asked, outcome: Outcome): Promise<HttpAnswer> {
+  const isBare = outcome.kind === 'failure' && outcome.value === undefined
+  const stored: StoredResponse = isBare ? failureProblem(shape, outcome.failure) : readStored(shape, outcome.value)
   if (outcome.kind === 'failure' || refresh === undefined) return replayOf(shape, stored)
   const refreshed = wireResponse(shape, await refresh(stored, event))
   return replayOf(shape, { ...refreshed, ...(stored.stripped && { stripped: stored.stripped }) })
 }
 
-function storedAnswer(shape: Shape, outcome: Outcome): StoredResponse {
-  if (outcome.kind === 'failure' && outcome.value === undefined) {
-    return problem(shape, outcome.failure.code === 'OUTCOME_UNSTORABLE' ? 'outcome-not-kept' : 'operation-failed')
-  }
-  return readStored(shape, outcome.value)
+/** What is said of a failure whose own answer is not known or not to be shown. */
+export function failureProblem(shape: Shape, failure: unknown): HttpAnswer {
+  return problem(shape, fieldsOf(failure).code === 'OUTCOME_UNSTORABLE' ? 'outcome-not-kept' : 'operation-failed')
 }

@@ -1,6 +1,8 @@
 import { OutcomeUnstorableError } from '../../core/errors.ts'
-import { type Fields, fieldsOf, type Shape } from '../request/event.ts'
-import type { Headed, HeaderValue } from './headers.ts'
+import { show } from '../../core/options.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import type { Shape } from '../request/event.ts'
+import { type Headed, type HeaderValue, mapHeaders } from './headers.ts'
 
 /** A response in full form, as the gateways take it. */
 export interface HttpAnswer extends Headed {
@@ -24,72 +26,63 @@ export interface HttpAnswer extends Headed {
  * @throws OutcomeUnstorableError when it is no response that the source could send.
  */
 export function wireResponse(shape: Shape, response: unknown): HttpAnswer {
-  refuseStream(response)
   const fields = fieldsOf(response)
-  if (shape === 'http' && (fields.statusCode === undefined || fields.statusCode === null)) {
-    return { statusCode: 200, headers: { 'Content-Type': 'application/json' }, body: textOf(response ?? null) }
-  }
-  if (typeof response !== 'object' || response === null || Array.isArray(response)) {
-    const got = Array.isArray(response) ? 'an array' : response === null ? 'null' : typeof response
+  if (isStream(response) || isStream(fields.body)) {
+    // Reading it would take it from the caller.
     throw new OutcomeUnstorableError(
-      `The handler returned ${got}, which this source cannot send. Return { statusCode, headers, body }.`,
+      'The response is a stream, which cannot be replayed: return a string body, or leave this route without idempotency.',
     )
   }
-  return { ...headFields(shape, fields), ...bodyFields(fields) }
-}
-
-function headFields(shape: Shape, fields: Fields): Omit<HttpAnswer, 'body'> {
-  const head: Omit<HttpAnswer, 'body'> = { statusCode: statusOf(fields.statusCode) }
-  if ((shape === 'alb' || shape === 'alb-multi') && typeof fields.statusDescription === 'string') {
-    head.statusDescription = fields.statusDescription
+  const { body, statusDescription, headers, multiValueHeaders, cookies, isBase64Encoded } = fields
+  const statusCode = fields.statusCode ?? undefined
+  if (shape === 'http' && statusCode === undefined) {
+    return { statusCode: 200, headers: { 'Content-Type': 'application/json' }, body: textOf(response ?? null) }
   }
-  if (isObject(fields.headers)) head.headers = mapped(fields.headers, headerValue)
-  if (shape === 'http') {
-    if (Array.isArray(fields.cookies)) head.cookies = fields.cookies.map(String)
-  } else if (isObject(fields.multiValueHeaders)) {
-    head.multiValueHeaders = mapped(fields.multiValueHeaders, headerValues)
+  if (!isMap(response)) {
+    const got = typeof response === 'string' ? 'a string' : show(response)
+    throw new OutcomeUnstorableError(`The handler must return { statusCode, headers, body }; it returned ${got}.`)
   }
-  return head
-}
-
-function bodyFields({ body, isBase64Encoded }: Fields): Pick<HttpAnswer, 'body' | 'isBase64Encoded'> {
   return {
-    body: body === undefined || body === null ? '' : textOf(body),
+    statusCode: statusOf(statusCode),
+    ...(shape.startsWith('alb') && typeof statusDescription === 'string' && { statusDescription }),
+    ...(isMap(headers) && { headers: mapHeaders(headers, headerValue) }),
+    ...(shape === 'http'
+      ? Array.isArray(cookies) && { cookies: cookies.map(String) }
+      : isMap(multiValueHeaders) && {
+          multiValueHeaders: mapHeaders(multiValueHeaders, (values) =>
+            [values].flat().flatMap((value) => headerValue(value) ?? []),
+          ),
+        }),
+    body: textOf(body ?? ''),
     ...(typeof isBase64Encoded === 'boolean' && { isBase64Encoded }),
   }
 }
 
-function statusOf(given: unknown): number {
-  if (given === undefined || given === null) return 200
+function statusOf(given: unknown = 200): number {
   const status = typeof given === 'string' ? Number(given) : given
-  if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599) return status
-  throw new OutcomeUnstorableError('The response has a statusCode that is none: it must be a number from 100 to 599.')
+  if (isStatus(status, 100)) return status
+  throw new OutcomeUnstorableError(`The response's statusCode must be a number from 100 to 599; got ${show(given)}.`)
 }
 
-/** A stream cannot be stored, and reading it would take it from the caller. */
-function refuseStream(response: unknown): void {
-  if (!isStream(response) && !isStream(fieldsOf(response).body)) return
-  throw new OutcomeUnstorableError(
-    'The response is a stream, which cannot be stored and replayed. Return a string body, or leave this route without idempotency.',
-  )
+/** Whether it is an HTTP status from `low` on. */
+export function isStatus(value: unknown, low: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= low && value <= 599
 }
 
 function isStream(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return 'pipe' in value || 'pipeTo' in value || Symbol.asyncIterator in value
+  const fields = fieldsOf(value)
+  return 'pipe' in fields || 'pipeTo' in fields || Symbol.asyncIterator in fields
 }
 
 function textOf(value: unknown): string {
-  if (typeof value === 'string') return value
-  let text: string | undefined
+  let cause: unknown
   try {
-    text = JSON.stringify(value)
+    const text: string | undefined = typeof value === 'string' ? value : JSON.stringify(value)
+    if (text !== undefined) return text
   } catch (error) {
-    throw new OutcomeUnstorableError('The response cannot be written as JSON.', { cause: error })
+    cause = error
   }
-  if (text === undefined)
-    throw new OutcomeUnstorableError(`The response is a ${typeof value}, which JSON cannot express.`)
-  return text
+  throw new OutcomeUnstorableError(`The response cannot be written as JSON; got ${show(value)}.`, { cause })
 }
 
 function headerValue(value: unknown): HeaderValue | undefined {
@@ -97,19 +90,6 @@ function headerValue(value: unknown): HeaderValue | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? value : String(value)
 }
 
-function headerValues(values: unknown): HeaderValue[] {
-  return [values].flat().flatMap((value) => headerValue(value) ?? [])
-}
-
-function mapped<V>(map: Fields, change: (value: unknown) => V | undefined): { [name: string]: V } {
-  return Object.fromEntries(
-    Object.entries(map).flatMap(([name, value]) => {
-      const changed = change(value)
-      return changed === undefined ? [] : [[name, changed]]
-    }),
-  )
-}
-
-function isObject(value: unknown): value is Fields {
+function isMap(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
 import { InvalidEventError } from '../../core/errors.ts'
+import { type Fields, fieldsOf, headerValues, pairsOf } from '../fields.ts'
 
 /**
  * The form in which an answer has to be given: API Gateway's payload format 1.0 (`rest`), its format 2.0 and
@@ -23,14 +24,6 @@ export interface HttpRequest {
   header(name: string): readonly string[]
 }
 
-/** An object of which nothing is known yet. */
-export type Fields = Readonly<Record<string, unknown>>
-
-/** The value as an object to look into; anything else is an empty one. */
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
-}
-
 /** @throws InvalidEventError when the event is not an HTTP request of one of the four kinds. */
 export function readRequest(event: unknown): HttpRequest {
   const fields = fieldsOf(event)
@@ -49,11 +42,11 @@ export function readRequest(event: unknown): HttpRequest {
       shape: 'elb' in requestContext ? (fields.multiValueHeaders ? 'alb-multi' : 'alb') : 'rest',
       method: fields.httpMethod,
       path: fields.path,
-      query: pairs(fields.multiValueQueryStringParameters ?? fields.queryStringParameters),
+      query: pairsOf(fields.multiValueQueryStringParameters ?? fields.queryStringParameters),
     })
   }
   throw new InvalidEventError(
-    'The event is not an HTTP request of API Gateway (REST or HTTP API), a Lambda Function URL or an Application Load Balancer. For queues and streams use idempotentBatch, for anything else run or wrap.',
+    'The event is no HTTP request of API Gateway, a Function URL or a load balancer. For queues use idempotentBatch, for anything else run or wrap.',
   )
 }
 
@@ -68,22 +61,9 @@ function view(
     body: fields.body,
     isBase64Encoded: fields.isBase64Encoded === true,
     requestContext,
-    header: (name) => [...valuesOf(fields.headers, name), ...valuesOf(fields.multiValueHeaders, name)],
+    // REST APIs keep the client's casing of header names, so the lookup ignores it everywhere.
+    header: (name) => headerValues(fields, name),
   }
-}
-
-/** REST APIs keep the client's casing of header names, so the lookup ignores it everywhere. */
-function valuesOf(headers: unknown, name: string): string[] {
-  const wanted = name.toLowerCase()
-  return pairs(headers).flatMap(([there, value]) => (there.toLowerCase() === wanted ? [value] : []))
-}
-
-function pairs(map: unknown): (readonly [string, string])[] {
-  return Object.entries(fieldsOf(map)).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((item: unknown) =>
-      typeof item === 'string' ? [[name, item] as const] : [],
-    ),
-  )
 }
 
 /** Kept in its encoded form: decoding would make distinct ill-formed escapes equal. */
@@ -93,7 +73,7 @@ function rawQuery(text: unknown): (readonly [string, string])[] {
     .split('&')
     .filter((part) => part !== '')
     .map((part) => {
-      const at = part.indexOf('=')
-      return at < 0 ? ([part, ''] as const) : ([part.slice(0, at), part.slice(at + 1)] as const)
+      const [name = '', ...value] = part.split('=')
+      return [name, value.join('=')]
     })
 }

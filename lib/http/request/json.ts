@@ -1,24 +1,20 @@
-import { canonicalText } from '../../core/fingerprint.ts'
-
 /**
- * The canonical text (RFC 8785) of a JSON text, or `undefined` where there is none that would tell every two
- * different texts apart: invalid JSON, an object that names a member twice, a string that is not valid Unicode.
+ * What a JSON text says, as a value that is the same however it is written, or `undefined` where there is none that
+ * would tell every two different texts apart: an object that names a member twice.
  *
  * Numbers count by value. Those that a double cannot hold, integers beyond 2^53 among them, are kept by their digits.
+ *
+ * @throws SyntaxError when it is no JSON, RangeError when it is nested too deeply to be walked through
  */
-export function canonicalJson(text: string): string | undefined {
+export function canonicalJson(text: string): unknown {
   let members = 0
-  try {
-    const form = parseWithSource(text, function (_name, value, { source }) {
-      if (!Array.isArray(this)) members++
-      if (typeof value === 'string') return `s${value}`
-      return typeof value === 'number' && source !== undefined ? numberForm(value, source) : value
-    })
-    // The last call revives the whole value, as the member "" of an object that was never written.
-    return members - 1 === membersWritten(text) ? canonicalText(form) : undefined
-  } catch {
-    return undefined
-  }
+  const form = parseWithSource(text, function (_name, value, { source }) {
+    if (!Array.isArray(this)) members++
+    if (typeof value === 'string') return `s${value}`
+    return typeof value === 'number' && source !== undefined ? numberForm(value, source) : value
+  })
+  // The last call revives the whole value, as the member "" of an object that was never written.
+  return members - 1 === membersWritten(text) ? form : undefined
 }
 
 /** The reviver's third argument (ES2026, in Node since 22) is not in TypeScript's library yet. */
@@ -28,8 +24,10 @@ const parseWithSource = JSON.parse as (
 ) => unknown
 
 function numberForm(value: number, source: string): number | string {
+  const written = String(value)
+  if (written === source) return value
   const digits = decimalDigits(source)
-  return digits === decimalDigits(String(value)) ? value : `n${digits}`
+  return digits === decimalDigits(written) ? value : `n${digits}`
 }
 
 /** A decimal in one written form: its significant digits and the power of ten of the last one. */
@@ -44,19 +42,15 @@ function decimalDigits(source: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + written.length - significant.length}`
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-
 /** How many members the objects of a valid JSON text have, repeated names included: one per colon outside strings. */
 function membersWritten(text: string): number {
   let count = 0
   let inString = false
   for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === QUOTE) inString = !inString
-    else if (inString && unit === BACKSLASH) at++
-    else if (!inString && unit === COLON) count++
+    const unit = text[at]
+    if (unit === '"') inString = !inString
+    else if (inString && unit === '\\') at++
+    else if (!inString && unit === ':') count++
   }
   return count
 }

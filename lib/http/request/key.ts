@@ -1,11 +1,8 @@
-import { isLambdaOnceError } from '../../core/errors.ts'
-import { normalizeKey } from '../../core/identity.ts'
-
 /** What the key header says. */
 export type KeyReading =
   | { readonly kind: 'key'; readonly key: string }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'invalid'; readonly why: string }
+  | { readonly kind: 'missing-key' }
+  | { readonly kind: 'invalid-key'; readonly why: string }
 
 /**
  * Reads the key from all values that came under its header. The quoted form (a string of RFC 8941, as the
@@ -21,18 +18,12 @@ export function readKey(values: readonly string[]): KeyReading {
     if (members === undefined) return invalid('is neither a plain value nor a quoted string')
     for (const member of members) {
       if (/\p{Cc}/u.test(member)) return invalid('contains control characters')
-      try {
-        const key = normalizeKey(trimmed(member))
-        if (key !== undefined) keys.add(key)
-      } catch (error) {
-        if (!isLambdaOnceError(error, 'INVALID_KEY')) throw error
-        return invalid('is longer than 255 bytes or not valid Unicode')
-      }
+      if (member.trim() !== '') keys.add(trimmed(member))
     }
   }
   const [key, other] = keys
   if (other !== undefined) return invalid('is repeated with different values')
-  return key === undefined ? { kind: 'missing' } : { kind: 'key', key }
+  return key === undefined ? { kind: 'missing-key' } : { kind: 'key', key }
 }
 
 /**
@@ -59,5 +50,5 @@ function trimmed(value: string): string {
 }
 
 function invalid(why: string): KeyReading {
-  return { kind: 'invalid', why }
+  return { kind: 'invalid-key', why: `The idempotency key ${why}.` }
 }

@@ -1,4 +1,5 @@
-import { fieldsOf, type HttpRequest } from './event.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import type { HttpRequest } from './event.ts'
 
 /**
  * Who the gateway has verified the caller to be, tagged by kind and issuer, or `undefined` when it verified nobody.
@@ -30,7 +31,7 @@ function fromLambdaAuthorizer(principalId: unknown, apiId: unknown): readonly st
 
 /** Everybody of a Cognito identity pool assumes the same role, so there the identity counts, not the role. */
 function fromIam(
-  iam: ReturnType<typeof fieldsOf>,
+  iam: Fields,
   poolField: string,
   identityField: string,
   within?: string,

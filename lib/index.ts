@@ -27,7 +27,6 @@ export {
 export {
   createIdempotency,
   type Idempotency,
-  type InvocationContext,
   type OperationName,
   type RequestIdentity,
   type RunRequest,
@@ -35,6 +34,7 @@ export {
   type WrapOptions,
 } from './core/idempotency.ts'
 export { type KeyInput, MAX_KEY_BYTES, type Scope } from './core/identity.ts'
+export type { InvocationContext } from './core/invocation.ts'
 export type { Operation } from './core/operation.ts'
 export { DEFAULTS, type IdempotencyOptions } from './core/options.ts'
 export {

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import { remainingMs } from './context.ts'
+import { remainingTimeMs } from '../core/invocation.ts'
 import type { Delivery } from './delivery.ts'
 import type { BatchSettings, RecordHandler } from './options.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
@@ -11,7 +11,7 @@ export async function attempt<B>(
   context: Context,
   handle: RecordHandler<B>,
 ): Promise<Verdict> {
-  const leftMs = remainingMs(context)
+  const leftMs = remainingTimeMs(context)
   if (leftMs !== undefined && leftMs < deadlineMarginMs) return { kind: 'failed', why: 'deadline' }
   const { clock, onStoreError } = engine.settings
   const request = leftMs === undefined ? operation : { ...operation, deadlineMs: clock.now() + leftMs }

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
+import { remainingTimeMs } from '../core/invocation.ts'
 import type { Rejection } from '../core/ports.ts'
-import { remainingMs } from './context.ts'
 import type { Delivery } from './delivery.ts'
 import type { BatchSettings } from './options.ts'
 import type { FailureReason, Verdict } from './verdict.ts'
@@ -39,7 +39,7 @@ export async function noteFailure<B>(
   } catch (thrown) {
     engine.report({ type: 'hook-failed', hook: 'onFailure', error: thrown }, id)
   }
-  const hasTime = (remainingMs(context) ?? Number.POSITIVE_INFINITY) >= deadlineMarginMs
+  const hasTime = (remainingTimeMs(context) ?? Number.POSITIVE_INFINITY) >= deadlineMarginMs
   if (changeVisibility !== undefined && verdict.why === 'in-progress' && retryAfterMs !== undefined && hasTime) {
     try {
       await changeVisibility(record, visibilitySeconds(retryAfterMs))

@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/options.ts'
+import { show } from '../core/guards.ts'
 import {
   type IdempotentBatchOptions,
   type ParsedBatchOptions,

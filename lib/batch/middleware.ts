@@ -1,8 +1,8 @@
 import type middy from '@middy/core'
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/options.ts'
-import { contextWith } from './context.ts'
+import { show } from '../core/guards.ts'
+import { contextWith } from '../core/invocation.ts'
 import {
   type IdempotentBatchOptions,
   type ParsedBatchOptions,

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda'
 import { InvalidEventError, InvalidKeyError } from '../core/errors.ts'
+import { show } from '../core/guards.ts'
 import type { KeyInput } from '../core/identity.ts'
-import { show } from '../core/options.ts'
 import type { Source } from './source.ts'
 
 /** Name of the message attribute that carries the key. */

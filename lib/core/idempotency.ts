@@ -9,16 +9,13 @@ import {
   UnknownOutcomeError,
   WaitingError,
 } from './errors.ts'
+import { show } from './guards.ts'
 import type { KeyInput, Scope } from './identity.ts'
+import { type InvocationContext, remainingTimeMs } from './invocation.ts'
 import type { Operation } from './operation.ts'
-import { type IdempotencyOptions, resolveOptions, show } from './options.ts'
+import { type IdempotencyOptions, resolveOptions } from './options.ts'
 import { nameOperation, type RequestParts } from './request.ts'
 import { type Settlement, type SettleResult, settle } from './settle.ts'
-
-/** Where the invocation's remaining time comes from: Lambda's context. */
-export interface InvocationContext {
-  getRemainingTimeInMillis(): number
-}
 
 /** What tells the same request from another one under the same key: exactly one of the three. */
 export type RequestIdentity =
@@ -133,7 +130,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       scope,
       fingerprint: fingerprintFor(request),
       contract: 'answer',
-      remainingMs: context?.getRemainingTimeInMillis(),
+      remainingMs: remainingTimeMs(context),
     })
     return resultOf(await engine.execute(asked, work))
   }

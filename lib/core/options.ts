@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Disposition } from './disposition.ts'
 import { InvalidOptionError } from './errors.ts'
+import { functionOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from './guards.ts'
 import type { Operation } from './operation.ts'
 import type { Clock, NewId, Observer, Random, Store } from './ports.ts'
 import type { TakeoverPolicy } from './record.ts'
@@ -121,8 +122,6 @@ export interface Settings {
   readonly random: Random
 }
 
-const YEAR_SECONDS = 31_622_400
-
 /** The system's clock. */
 export const systemClock: Clock = /* @__PURE__ */ Object.freeze({
   now: () => Date.now(),
@@ -204,58 +203,4 @@ function inFlightOption(value: unknown): number {
     throw new InvalidOptionError(`inFlight must be "reject" or { waitSeconds }; got ${show(value)}.`)
   }
   return secondsOption('inFlight.waitSeconds', seconds, 0.001) ?? 0
-}
-
-/** A number of seconds, or `undefined` when the option is not given. */
-export function secondsOption(name: string, value: unknown, low: number): number | undefined {
-  if (value === undefined) return undefined
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < low) {
-    throw new InvalidOptionError(`${name} must be a number of seconds, at least ${low}; got ${show(value)}.`)
-  }
-  if (value > YEAR_SECONDS) {
-    throw new InvalidOptionError(
-      `${name} is in seconds and must be at most a year (${YEAR_SECONDS}); got ${value}, which looks like milliseconds. Did you mean ${value / 1000}?`,
-    )
-  }
-  return value
-}
-
-/** A whole number within bounds, or `undefined` when the option is not given. */
-export function integerOption(name: string, value: unknown, low: number, high: number): number | undefined {
-  if (value === undefined) return undefined
-  if (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high) return value
-  throw new InvalidOptionError(`${name} must be a whole number from ${low} to ${high}; got ${show(value)}.`)
-}
-
-/** One of a few words, or `undefined` when the option is not given. */
-export function oneOf<T extends string>(name: string, value: T | undefined, allowed: readonly T[]): T | undefined {
-  if (value === undefined || allowed.includes(value)) return value
-  throw new InvalidOptionError(
-    `${name} must be ${allowed.map((word) => `"${word}"`).join(' or ')}; got ${show(value)}.`,
-  )
-}
-
-/** A function, or `undefined` when the option is not given. */
-export function functionOption<F>(name: string, value: F | undefined): F | undefined {
-  if (value === undefined || typeof value === 'function') return value
-  throw new InvalidOptionError(`${name} must be a function; got ${show(value)}.`)
-}
-
-/** Refuses a misspelt option: silently ignored, it would leave somebody unprotected who thinks he is. */
-export function refuseUnknown(of: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new InvalidOptionError(`${of} has no option "${name}". It takes: ${known.join(', ')}.`)
-    }
-  }
-}
-
-/** A value as an error message shows it: short, and without the contents of objects. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return value.length > 60 ? `"${value.slice(0, 57)}…"` : `"${value}"`
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object') return 'an object'
-  if (typeof value === 'function') return 'a function'
-  return String(value)
 }

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from './errors.ts'
-import { functionOption, oneOf, refuseUnknown, secondsOption, show } from './options.ts'
+import { functionOption, oneOf, refuseUnknown, secondsOption, show } from './guards.ts'
 
 /** What the work of a step is given. */
 export interface StepContext {

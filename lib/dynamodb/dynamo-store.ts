@@ -3,7 +3,7 @@ import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, PutCommand, Update
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import pLimit from 'p-limit'
 import { InvalidOptionError, StoreError } from '../core/errors.ts'
-import { refuseUnknown, show } from '../core/options.ts'
+import { refuseUnknown, show } from '../core/guards.ts'
 import type { Condition, Parts, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/ports.ts'
 import type { OperationRecord } from '../core/record.ts'
 import { aliases, conditionExpression } from './conditions.ts'

@@ -2,6 +2,7 @@ import type { Context } from 'aws-lambda'
 import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
 import type { Execution, OperationRequest } from '../core/execution.ts'
 import type { Scope } from '../core/identity.ts'
+import { contextWith, remainingTimeMs } from '../core/invocation.ts'
 import { type Asked, type HttpRefusal, refusalAnswer } from './answer/refusal.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 import type { HttpSettings, OperationContext } from './options.ts'
@@ -35,13 +36,13 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
   const { engine, header, methods, isKeyRequired } = settings
   const request = readRequest(event)
   const asked: Asked = { event, shape: request.shape }
-  const remainingMs = () => remainingTime(context)
+  const remainingMs = () => remainingTimeMs(context)
   const admitted = (execution: Execution, isProtected: boolean): Admitted => ({
     ...asked,
     kind: 'admitted',
     isProtected,
     execution,
-    context: withOperation(context, execution),
+    context: contextWith(context, 'operation', execution.operation),
     remainingMs,
   })
   const answered = async (why: HttpRefusal, operationId?: string): Promise<Admission> => ({
@@ -87,20 +88,4 @@ function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, c
   throw new InvalidOptionError(
     'The gateway has verified no principal, so a replay could reach the wrong caller: put an authorizer before the function, or set scope, or anonymous: true when it does not matter who asks.',
   )
-}
-
-/** Tests, and hosts other than Lambda, give no context or one without a clock. */
-function remainingTime(context: Context | undefined): number | undefined {
-  const leftMs: unknown = context?.getRemainingTimeInMillis?.()
-  return typeof leftMs === 'number' && Number.isFinite(leftMs) ? leftMs : undefined
-}
-
-/**
- * A copy, with everything the context itself has, accessors such as `callbackWaitsForEmptyEventLoop` included:
- * requests of one process may share a context object, and must not find each other's operation in it.
- */
-function withOperation(context: Context | undefined, { operation }: Execution): OperationContext {
-  const given = context ?? {}
-  const copy = Object.create(Object.getPrototypeOf(given), Object.getOwnPropertyDescriptors(given))
-  return Object.assign(copy, { operation })
 }

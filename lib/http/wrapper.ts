@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda'
 import { InvalidOptionError } from '../core/errors.ts'
 import type { Ending } from '../core/execution.ts'
-import { show } from '../core/options.ts'
+import { show } from '../core/guards.ts'
 import { admit } from './admission.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 import { answerInstead, endReturned, endThrown } from './ending.ts'

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../core/errors.ts'
-import { refuseUnknown, secondsOption, show, systemClock } from '../core/options.ts'
+import { refuseUnknown, secondsOption, show } from '../core/guards.ts'
+import { systemClock } from '../core/options.ts'
 import type { Clock } from '../core/ports.ts'
 import { TTL_ATTRIBUTE } from '../core/record.ts'
 

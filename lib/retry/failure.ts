@@ -1,5 +1,5 @@
 import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
-import { secondsOption, show } from '../core/options.ts'
+import { secondsOption, show } from '../core/guards.ts'
 import type { RetryVerdict } from './policy.ts'
 import { retryAfterMs } from './retry-after.ts'
 

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../core/claim.ts'
 import { InvalidOptionError } from '../../core/errors.ts'
-import { show } from '../../core/options.ts'
+import { show } from '../../core/guards.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { fieldsOf } from '../fields.ts'
 import type { HttpSettings } from '../options.ts'

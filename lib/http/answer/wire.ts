@@ -1,5 +1,5 @@
 import { OutcomeUnstorableError } from '../../core/errors.ts'
-import { show } from '../../core/options.ts'
+import { show } from '../../core/guards.ts'
 import { type Fields, fieldsOf } from '../fields.ts'
 import type { Shape } from '../request/event.ts'
 import { type Headed, type HeaderValue, mapHeaders } from './headers.ts'

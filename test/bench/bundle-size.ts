@@ -10,6 +10,10 @@ const BASE = `
 `
 
 const ENTRIES = {
+  'HTTP middleware': `
+    export { idempotentHttp } from './lib/http/index.ts'`,
+  'batch middleware': `
+    export { eachRecord, idempotentBatch } from './lib/batch/index.ts'`,
   'HTTP middleware, engine and DynamoDB store': `
     export { createIdempotency } from './lib/index.ts'
     export { dynamoStore } from './lib/dynamodb/index.ts'
@@ -43,7 +47,6 @@ async function minifiedBytes(contents: string, root: string): Promise<number> {
     platform: 'node',
     target: 'node22',
     mainFields: ['module', 'main'],
-    external: ['@aws-sdk/client-sqs'],
   })
   return outputFiles[0]?.contents.length ?? 0
 }

@@ -1,13 +1,24 @@
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
-import { createIdempotency, type Idempotency, type OperationEvent } from '../../lib/index.ts'
+import { createIdempotency, type Idempotency, type OperationEvent, type Store } from '../../lib/index.ts'
 import { environmentVariable, numberVariable } from './environment.ts'
 
 /** Idempotency as every function of the service uses it; the namespace keeps their operations apart. */
 export function serviceIdempotency(namespace: string): Idempotency {
   // The template computes it from the queues: an operation protects until its message can no longer come again.
   const retentionSeconds = numberVariable('RETENTION_SECONDS')
+  return idempotencyIn(dynamoStore({ tableName: environmentVariable('IDEMPOTENCY_TABLE') }), {
+    namespace,
+    retentionSeconds,
+  })
+}
+
+/** The same on any store. */
+export function idempotencyIn(
+  store: Store,
+  { namespace, retentionSeconds }: { readonly namespace: string; readonly retentionSeconds: number },
+): Idempotency {
   return createIdempotency({
-    store: dynamoStore({ tableName: environmentVariable('IDEMPOTENCY_TABLE') }),
+    store,
     namespace,
     retentionSeconds,
     // A message waits in the dead-letter queue as long as this; what its operation has already done must wait with it.

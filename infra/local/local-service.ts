@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { type DynamoDbLocal, startDynamoDbLocal } from './engines/dynamodb-local.ts'
 import { freePort } from './engines/free-port.ts'
-import { type SqsEmulator, startSqsEmulator } from './engines/sqs-emulator.ts'
+import { startSqsEmulator } from './engines/sqs-emulator.ts'
 import { type Poller, type PollerOptions, startPoller } from './event-source-mapping/poller.ts'
 import { type HttpApi, startHttpApi } from './http-api/gateway.ts'
 import { createTokenIssuer, type TokenIssuer } from './http-api/token-issuer.ts'
-import { createFunctionPool, type FunctionPool } from './lambda/function-pool.ts'
-import { deployModel } from './template/deploy.ts'
+import type { InvocableFunction } from './lambda/invocation.ts'
+import type { Platform } from './platform/platform.ts'
+import { createQueues } from './template/deploy.ts'
 import { loadModel } from './template/load.ts'
 import type { LocalModel, LocalQueue } from './template/model.ts'
 
@@ -18,12 +18,13 @@ export interface LocalServiceOptions {
   /** The cloud assembly, `cdk.out`. */
   readonly assemblyDirectory: string
   readonly logDirectory: string
-  readonly javaPath: string
+  /** Stopped with the service. */
+  readonly platform: Platform
   /** Replaces variables the template gives its functions (those that have them). */
   readonly environmentOverrides: { readonly [name: string]: string }
   /** Receives from a queue with this visibility instead of the template's. */
   readonly visibilitySecondsOf?: (queue: LocalQueue, functionTimeoutSeconds: number) => number
-  /** Processes per function at most, where the template sets no limit. @defaultValue 8 */
+  /** Invocations of a function at once at most, where the template sets no limit. @defaultValue 8 */
   readonly maxEnvironments?: number
   /** @defaultValue a free port */
   readonly apiPort?: number
@@ -37,11 +38,8 @@ export interface LocalServiceOptions {
 export interface LocalService {
   readonly model: LocalModel
   readonly apiEndpoint: string
-  readonly dynamoDbEndpoint: string
   readonly sqsEndpoint: string
   readonly tokens: TokenIssuer
-  /** By function name. */
-  readonly pools: ReadonlyMap<string, FunctionPool>
   /** Takes no new batch; resolves when those in flight are done. */
   stopPolling(): Promise<void>
   /** Stops everything. */
@@ -49,13 +47,13 @@ export interface LocalService {
 }
 
 /**
- * Starts the engines, creates what the template says, and runs its functions, routes and queues.
+ * Starts the queues, creates what the template says, and runs its functions, routes and queues.
  *
  * @throws UnsupportedTemplateError when the template has something that cannot be run locally.
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   // In the order of starting; stopped the other way round, and also when a later one fails to start.
-  const running: { stop(): Promise<void> }[] = []
+  const running: { stop(): Promise<void> }[] = [options.platform]
   const stop = async (): Promise<void> => {
     const failures: unknown[] = []
     while (running.length > 0)
@@ -66,26 +64,26 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     if (failures.length > 0) throw failures[0]
   }
   try {
-    const [dynamoDb, sqs] = await startEngines(options.javaPath, running)
+    const sqs = await startSqsEmulator()
+    running.push(sqs)
     const apiPort = options.apiPort ?? (await freePort())
     const apiEndpoint = `http://127.0.0.1:${apiPort}`
     const model = loadModel(options.assemblyDirectory, { region: REGION, sqsEndpoint: sqs.endpoint, apiEndpoint })
-    await deployModel(model, { dynamoDbEndpoint: dynamoDb.endpoint, sqsEndpoint: sqs.endpoint })
+    await Promise.all([options.platform.createTables(model), createQueues(model, sqs.endpoint)])
 
-    const engines = { dynamoDbEndpoint: dynamoDb.endpoint, sqsEndpoint: sqs.endpoint }
-    const pools = startPools(model, engines, options)
-    running.push({ stop: async () => void (await Promise.all([...pools.values()].map((pool) => pool.stop()))) })
+    const functions = startFunctions(model, sqs.endpoint, options)
+    running.push({ stop: async () => void (await Promise.all([...functions.values()].map((one) => one.stop()))) })
 
     const tokens = await createTokenIssuer()
-    const pool = (name: string): FunctionPool => {
-      const found = pools.get(name)
+    const functionNamed = (name: string): InvocableFunction => {
+      const found = functions.get(name)
       if (found === undefined) throw new Error(`no function ${name} in the template`)
       return found
     }
     const api: HttpApi = await startHttpApi({
       routes: model.routes,
       tokens,
-      invoke: (functionName, event) => pool(functionName).invoke(event),
+      invoke: (functionName, event) => functionNamed(functionName).invoke(event),
       port: apiPort,
     })
     running.push(api)
@@ -98,15 +96,15 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const pollers = model.mappings.map((mapping): Poller => {
       const queue = model.queues.find(({ arn }) => arn === mapping.queueArn)
       if (queue === undefined) throw new Error(`${mapping.logicalId}: no queue ${mapping.queueArn} in the template`)
-      const worker = pool(mapping.functionName)
+      const worker = functionNamed(mapping.functionName)
       const visibilitySeconds = options.visibilitySecondsOf?.(queue, worker.definition.timeoutSeconds)
-      return startPoller({ ...options, mapping, queue, pool: worker, client, visibilitySeconds })
+      return startPoller({ ...options, mapping, queue, worker, client, visibilitySeconds })
     })
     const stopPolling = async (): Promise<void> => {
       await Promise.all(pollers.map((poller) => poller.stop()))
     }
     running.push({ stop: stopPolling })
-    return Object.freeze({ model, apiEndpoint, ...engines, tokens, pools, stopPolling, stop })
+    return Object.freeze({ model, apiEndpoint, sqsEndpoint: sqs.endpoint, tokens, stopPolling, stop })
   } catch (error) {
     // What failed first is the news; a failure to stop after it is not.
     await stop().catch(() => undefined)
@@ -114,42 +112,21 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   }
 }
 
-async function startEngines(
-  javaPath: string,
-  running: { stop(): Promise<void> }[],
-): Promise<[DynamoDbLocal, SqsEmulator]> {
-  const started = async <Engine extends { stop(): Promise<void> }>(starting: Promise<Engine>): Promise<Engine> => {
-    const engine = await starting
-    running.push(engine)
-    return engine
-  }
-  const [dynamoDb, sqs] = await Promise.allSettled([
-    started(startDynamoDbLocal({ javaPath })),
-    started(startSqsEmulator()),
-  ])
-  if (dynamoDb.status === 'rejected') throw dynamoDb.reason
-  if (sqs.status === 'rejected') throw sqs.reason
-  return [dynamoDb.value, sqs.value]
-}
-
-function startPools(
-  model: LocalModel,
-  engines: { dynamoDbEndpoint: string; sqsEndpoint: string },
+function startFunctions(
+  { functions, region }: LocalModel,
+  sqsEndpoint: string,
   options: LocalServiceOptions,
-): ReadonlyMap<string, FunctionPool> {
-  rmSync(options.logDirectory, { recursive: true, force: true })
+): ReadonlyMap<string, InvocableFunction> {
+  const { platform, logDirectory, maxEnvironments } = options
+  rmSync(logDirectory, { recursive: true, force: true })
   return new Map(
-    model.functions.map((definition) => {
+    functions.map((definition) => {
       const overrides = Object.fromEntries(
         Object.entries(options.environmentOverrides).filter(([name]) => name in definition.environment),
       )
-      const pool = createFunctionPool({
-        ...options,
-        definition,
-        place: { region: model.region, ...engines, overrides },
-        onLine: (line) => options.onLine?.(definition.name, line),
-      })
-      return [definition.name, pool]
+      const onLine = (line: string): void => options.onLine?.(definition.name, line)
+      const start = { definition, region, sqsEndpoint, overrides, logDirectory, maxEnvironments, onLine }
+      return [definition.name, platform.startFunction(start)]
     }),
   )
 }

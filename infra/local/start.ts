@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
 import { findOrInstallJava } from './engines/java.ts'
 import { reportTable } from './job/report.ts'
-import { runOnEngines, type StartOptions } from './job/run-on-engines.ts'
+import { runService, type StartOptions, type Whereabouts } from './job/run-service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -36,6 +36,7 @@ const command = new Command('npm start --')
     wholeNumber(1),
   )
   .option('--serve', 'keep everything up afterwards, for curl', false)
+  .option('--in-memory', 'do without Java: one process, the in-memory store, no kills', false)
   .option('--assembly <directory>', 'a cloud assembly to run instead of synthesizing this project’s')
   .parse()
 const flags = command.opts<{
@@ -44,9 +45,12 @@ const flags = command.opts<{
   seed: number
   visibility?: number
   serve: boolean
+  inMemory: boolean
   assembly?: string
 }>()
 if (flags.orders === 0 && !flags.serve) command.error('error: --orders 0 does nothing without --serve')
+if (flags.inMemory && flags.kills) command.error('error: --in-memory has no processes that --kills could kill')
+if (flags.inMemory && flags.assembly) command.error('error: --in-memory runs the functions of this project only')
 
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -56,27 +60,27 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 try {
-  const java = findOrInstallJava()
-  if (!java.found) throw new Error(java.reason)
+  const where = findWhere()
   const options: StartOptions = {
     root: ROOT,
     logDirectory: join(ROOT, '.local', 'logs'),
-    javaPath: java.path,
+    where,
     assemblyDirectory: flags.assembly,
     orders: flags.orders,
-    kills: flags.orders === 0 ? 0 : (flags.kills ?? killsFor(flags.orders)),
+    kills: where.kind === 'one-process' || flags.orders === 0 ? 0 : (flags.kills ?? killsFor(flags.orders)),
     seed: flags.seed,
     visibilitySeconds: flags.visibility,
     serve: flags.serve,
     signal: stopping.signal,
   }
-  const result = await runOnEngines(options, (finished) => {
+  const result = await runService(options, (finished) => {
     console.log(reportTable(finished))
     const { problems } = finished.findings
     for (const problem of problems.slice(0, SHOWN_PROBLEMS)) console.log(pc.red(`✗ ${problem}`))
     if (problems.length > SHOWN_PROBLEMS) console.log(pc.red(`✗ … and ${problems.length - SHOWN_PROBLEMS} more`))
     const verdict = problems.length === 0 ? pc.green('every order once, every charge once') : pc.red('NOT exactly once')
-    console.log(`${verdict} · ${finished.seconds} s · seed ${flags.seed}`)
+    const limits = finished.hadProcesses ? '' : ' (in one process, in memory)'
+    console.log(`${verdict}${limits} · ${finished.seconds} s · seed ${flags.seed}`)
   })
   process.exitCode = result && result.findings.problems.length > 0 ? 1 : 0
 } catch (error) {
@@ -87,6 +91,15 @@ try {
     console.error(pc.red(error instanceof Error ? error.message : String(error)))
     process.exitCode = 1
   }
+}
+
+function findWhere(): Whereabouts {
+  if (flags.inMemory) return { kind: 'one-process', reason: 'Java is not used, as --in-memory asks for.' }
+  const java = findOrInstallJava()
+  if (java.found) return { kind: 'processes', javaPath: java.path }
+  // What is in somebody else's assembly can only be run from its bundles.
+  if (flags.assembly !== undefined) throw new Error(java.reason)
+  return { kind: 'one-process', reason: `No Java. ${java.reason}` }
 }
 
 function killsFor(orders: number): number {

@@ -41,9 +41,9 @@ describe.each(['OrdersApi', 'PaymentsWorker'])('the bundle of %s', (id) => {
   })
 
   test('without its variables does not start, and says which one is missing', () => {
-    const { stderr, status } = node(`import(${JSON.stringify(bundle)})`)
-    expect(status).not.toBe(0)
-    expect(stderr).toMatch(/The environment variable \w+ is not set\./)
+    // Caught here, because Node quotes the line of an error that nobody catches, and a bundle has it all in one.
+    const { stdout } = node(`import(${JSON.stringify(bundle)}).catch(({ message }) => console.log(message))`)
+    expect(stdout).toMatch(/^The environment variable \w+ is not set\.$/m)
   })
 })
 

@@ -6,6 +6,7 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { requireJava } from '../../infra/local/engines/java.ts'
 import { type LocalService, startLocalService } from '../../infra/local/local-service.ts'
+import { startProcesses } from '../../infra/local/platform/processes.ts'
 
 // One function behind both the API and the queue of the fixture; it says what it was given.
 const HANDLER = `
@@ -31,7 +32,7 @@ beforeAll(async () => {
   service = await startLocalService({
     assemblyDirectory: directory,
     logDirectory: join(directory, 'logs'),
-    javaPath: requireJava(),
+    platform: await startProcesses({ javaPath: requireJava() }),
     environmentOverrides: { X: 'overridden', ABSENT: 'ignored' },
     onLine: (_, line) => lines.push(line),
   })

@@ -9,8 +9,7 @@ import type { SQSEvent } from 'aws-lambda'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type SqsEmulator, startSqsEmulator } from '../../infra/local/engines/sqs-emulator.ts'
 import { type Poller, type PollerOptions, startPoller } from '../../infra/local/event-source-mapping/poller.ts'
-import type { FunctionPool } from '../../infra/local/lambda/function-pool.ts'
-import type { InvocationResult } from '../../infra/local/lambda/invocation.ts'
+import type { InvocableFunction, InvocationResult } from '../../infra/local/lambda/invocation.ts'
 import type { LocalQueue } from '../../infra/local/template/model.ts'
 
 let emulator: SqsEmulator
@@ -46,19 +45,19 @@ async function createQueue(): Promise<LocalQueue> {
 function functionAnswering(
   answer: (event: SQSEvent) => unknown,
   timeoutSeconds = 5,
-): { pool: FunctionPool; events: SQSEvent[] } {
+): { worker: InvocableFunction; events: SQSEvent[] } {
   const events: SQSEvent[] = []
-  const pool = {
+  const worker = {
     definition: { timeoutSeconds },
     invoke: async (event: unknown): Promise<InvocationResult> => {
       events.push(event as SQSEvent)
       return { kind: 'returned', requestId: 'r', payload: answer(event as SQSEvent) }
     },
-  } as FunctionPool
-  return { pool, events }
+  } as InvocableFunction
+  return { worker, events }
 }
 
-function poll(queue: LocalQueue, pool: FunctionPool, options: Partial<PollerOptions> = {}): Poller {
+function poll(queue: LocalQueue, worker: InvocableFunction, options: Partial<PollerOptions> = {}): Poller {
   const mapping = {
     logicalId: 'Mapping',
     queueArn: queue.arn,
@@ -69,7 +68,7 @@ function poll(queue: LocalQueue, pool: FunctionPool, options: Partial<PollerOpti
     maxConcurrency: 2,
     ...options.mapping,
   }
-  const poller = startPoller({ queue, pool, client, ...options, mapping })
+  const poller = startPoller({ queue, worker, client, ...options, mapping })
   pollers.push(poller)
   return poller
 }
@@ -92,8 +91,8 @@ test('a message becomes a record in Lambda’s shape', async () => {
       bytes: { DataType: 'Binary', BinaryValue: new Uint8Array([1, 2, 255]) },
     },
   })
-  const { pool, events } = functionAnswering(() => null)
-  poll(queue, pool)
+  const { worker, events } = functionAnswering(() => null)
+  poll(queue, worker)
   await expect.poll(() => events.length).toBe(1)
   expect(events[0]?.Records).toEqual([
     {
@@ -122,12 +121,12 @@ test('a message becomes a record in Lambda’s shape', async () => {
 test('successes are deleted, failures stay for their visibility timeout', async () => {
   const queue = await createQueue()
   await Promise.all(['good', 'bad', 'good'].map((body) => send(queue, body)))
-  const { pool, events } = functionAnswering(({ Records }) => ({
+  const { worker, events } = functionAnswering(({ Records }) => ({
     batchItemFailures: Records.filter(({ body }) => body === 'bad').map(({ messageId }) => ({
       itemIdentifier: messageId,
     })),
   }))
-  poll(queue, pool)
+  poll(queue, worker)
   await expect.poll(() => left(queue)).toBe(1)
   expect(events.flatMap(({ Records }) => Records)).toHaveLength(3)
 })
@@ -135,8 +134,8 @@ test('successes are deleted, failures stay for their visibility timeout', async 
 test('an unknown identifier keeps the whole batch', async () => {
   const queue = await createQueue()
   await send(queue, 'x')
-  const { pool, events } = functionAnswering(() => ({ batchItemFailures: [{ itemIdentifier: 'unknown' }] }))
-  const poller = poll(queue, pool)
+  const { worker, events } = functionAnswering(() => ({ batchItemFailures: [{ itemIdentifier: 'unknown' }] }))
+  const poller = poll(queue, worker)
   await expect.poll(() => events.length).toBe(1)
   await poller.stop()
   expect(await left(queue)).toBe(1)
@@ -145,8 +144,8 @@ test('an unknown identifier keeps the whole batch', async () => {
 test('a lost delete delivers a message again after its success, with a higher receive count', async () => {
   const queue = await createQueue()
   await send(queue, 'x')
-  const { pool, events } = functionAnswering(() => null)
-  poll(queue, pool, {
+  const { worker, events } = functionAnswering(() => null)
+  poll(queue, worker, {
     afterSuccess: ({ Attributes }) => (Attributes?.ApproximateReceiveCount === '1' ? 'redeliver' : 'delete'),
   })
   await expect.poll(() => left(queue), { timeout: 10_000 }).toBe(0)
@@ -158,9 +157,9 @@ test('a lost delete delivers a message again after its success, with a higher re
 test('a batching window gathers more than one receive can bring', async () => {
   const queue = await createQueue()
   await Promise.all(Array.from({ length: 25 }, (_, index) => send(queue, String(index))))
-  const { pool, events } = functionAnswering(() => null)
+  const { worker, events } = functionAnswering(() => null)
   const mapping = { batchSize: 25, windowSeconds: 5, maxConcurrency: 1 } as PollerOptions['mapping']
-  poll(queue, pool, { mapping })
+  poll(queue, worker, { mapping })
   await expect.poll(() => events.length, { timeout: 10_000 }).toBe(1)
   expect(events[0]?.Records).toHaveLength(25)
 })
@@ -168,41 +167,43 @@ test('a batching window gathers more than one receive can bring', async () => {
 test('a batch is never larger than the batch size', async () => {
   const queue = await createQueue()
   await Promise.all(Array.from({ length: 7 }, (_, index) => send(queue, String(index))))
-  const { pool, events } = functionAnswering(() => null)
-  poll(queue, pool, { mapping: { batchSize: 3 } as PollerOptions['mapping'] })
+  const { worker, events } = functionAnswering(() => null)
+  poll(queue, worker, { mapping: { batchSize: 3 } as PollerOptions['mapping'] })
   await expect.poll(() => left(queue)).toBe(0)
   expect(events.every(({ Records }) => Records.length <= 3)).toBe(true)
 })
 
 test('a visibility in which the function could still be running is refused', async () => {
   const queue = await createQueue()
-  const { pool } = functionAnswering(() => null)
-  expect(() => poll(queue, pool, { visibilitySeconds: 6 })).toThrow(/at least the function's timeout \+ 2 s = 7, got 6/)
+  const { worker } = functionAnswering(() => null)
+  expect(() => poll(queue, worker, { visibilitySeconds: 6 })).toThrow(
+    /at least the function's timeout \+ 2 s = 7, got 6/,
+  )
 })
 
 test('a shorter visibility brings a failed message back sooner than the queue’s own would', async () => {
   const queue = await createQueue()
   await send(queue, 'x')
-  const { pool, events } = functionAnswering(
+  const { worker, events } = functionAnswering(
     ({ Records }) =>
       Records[0]?.attributes.ApproximateReceiveCount === '1'
         ? { batchItemFailures: [{ itemIdentifier: Records[0].messageId }] }
         : null,
     1,
   )
-  poll(queue, pool, { visibilitySeconds: 3 })
+  poll(queue, worker, { visibilitySeconds: 3 })
   await expect.poll(() => events.length, { timeout: 20_000 }).toBe(2)
 })
 
 test('a throttled batch is tried again without going back to the queue', async () => {
   const queue = await createQueue()
   await send(queue, 'x')
-  const { pool, events } = functionAnswering(() => null)
+  const { worker, events } = functionAnswering(() => null)
   let throttles = 2
   const throttling = {
-    ...pool,
+    ...worker,
     invoke: async (event: unknown): Promise<InvocationResult> =>
-      throttles-- > 0 ? { kind: 'throttled' } : pool.invoke(event),
+      throttles-- > 0 ? { kind: 'throttled' } : worker.invoke(event),
   }
   poll(queue, throttling)
   await expect.poll(() => left(queue)).toBe(0)
@@ -230,10 +231,10 @@ test('after maxReceiveCount deliveries a message goes to the dead-letter queue',
     visibilitySeconds: 1,
   }
   const { MessageId } = await send(queue, 'poison')
-  const { pool, events } = functionAnswering(({ Records }) => ({
+  const { worker, events } = functionAnswering(({ Records }) => ({
     batchItemFailures: Records.map(({ messageId }) => ({ itemIdentifier: messageId })),
   }))
-  poll(queue, pool)
+  poll(queue, worker)
   await expect.poll(() => left(dead), { timeout: 20_000 }).toBe(1)
   expect(events).toHaveLength(2)
   const { Messages } = await client.send(new ReceiveMessageCommand({ QueueUrl: dead.url }))

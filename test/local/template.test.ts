@@ -6,7 +6,7 @@ import { DescribeTableCommand, DescribeTimeToLiveCommand, DynamoDBClient } from 
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type SqsEmulator, startSqsEmulator } from '../../infra/local/engines/sqs-emulator.ts'
-import { deployModel } from '../../infra/local/template/deploy.ts'
+import { createQueues, createTables } from '../../infra/local/template/deploy.ts'
 import { loadModel } from '../../infra/local/template/load.ts'
 
 // Written by `cdk synth` for an app of two stacks: a TableV2 in one, queues, a function and an HTTP API in the other.
@@ -142,7 +142,8 @@ describe('deployed to the local engines', () => {
 
   test('the tables and queues exist as the template says', async () => {
     const model = loadModel(ASSEMBLY, { ...place, sqsEndpoint: sqs.endpoint })
-    await deployModel(model, { dynamoDbEndpoint: inject('dynamoDbEndpoint'), sqsEndpoint: sqs.endpoint })
+    await createTables(model, inject('dynamoDbEndpoint'))
+    await createQueues(model, sqs.endpoint)
     const dynamoDb = new DynamoDBClient({ endpoint: inject('dynamoDbEndpoint') })
     const TableName = model.tables[0]!.name
     const { Table } = await dynamoDb.send(new DescribeTableCommand({ TableName }))

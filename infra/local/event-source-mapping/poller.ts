@@ -6,8 +6,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs'
-import type { FunctionPool } from '../lambda/function-pool.ts'
-import type { InvocationResult } from '../lambda/invocation.ts'
+import type { InvocableFunction, InvocationResult } from '../lambda/invocation.ts'
 import type { LocalEventSourceMapping, LocalQueue } from '../template/model.ts'
 import { type BatchVerdict, batchVerdict } from './batch-response.ts'
 import { sqsEvent } from './sqs-event.ts'
@@ -26,7 +25,7 @@ export const VISIBILITY_MARGIN_SECONDS = 2
 export interface PollerOptions {
   readonly mapping: LocalEventSourceMapping
   readonly queue: LocalQueue
-  readonly pool: FunctionPool
+  readonly worker: InvocableFunction
   readonly client: SQSClient
   /** Receives with this visibility instead of the queue's; at least the function's timeout + 2 s. */
   readonly visibilitySeconds?: number | undefined
@@ -48,9 +47,9 @@ export interface Poller {
  * @throws RangeError when a message would become visible again while the function may still work on it.
  */
 export function startPoller(options: PollerOptions): Poller {
-  const { mapping, queue, pool, client } = options
+  const { mapping, queue, worker, client } = options
   const visibilitySeconds = options.visibilitySeconds ?? queue.visibilitySeconds
-  const leastSeconds = pool.definition.timeoutSeconds + VISIBILITY_MARGIN_SECONDS
+  const leastSeconds = worker.definition.timeoutSeconds + VISIBILITY_MARGIN_SECONDS
   if (options.visibilitySeconds !== undefined && !(visibilitySeconds >= leastSeconds)) {
     throw new RangeError(
       `visibilitySeconds must be at least the function's timeout + ${VISIBILITY_MARGIN_SECONDS} s = ${leastSeconds}, got ${visibilitySeconds}`,
@@ -85,7 +84,7 @@ export function startPoller(options: PollerOptions): Poller {
     const event = sqsEvent(batch, mapping.queueArn)
     const giveUpMs = Date.now() + Math.max(0, visibilitySeconds - leastSeconds) * 1000
     for (;;) {
-      const result = await pool.invoke(event)
+      const result = await worker.invoke(event)
       if (result.kind !== 'throttled' || stopped || Date.now() + THROTTLE_BACKOFF_MS > giveUpMs) return result
       await sleep(THROTTLE_BACKOFF_MS)
     }

@@ -1,4 +1,3 @@
-import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
 import { type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs'
 import type { ProviderStats } from '../payment-provider/ledger.ts'
 import type { FinalAnswer } from './client.ts'
@@ -76,18 +75,6 @@ function tellOrderId({ order, copies }: PlacedOrder, problems: string[]): string
   if (totalCents !== order.totalCents)
     problems.push(`order ${order.index}: total ${totalCents}, not ${order.totalCents}`)
   return typeof orderId === 'string' ? orderId : undefined
-}
-
-/** The ids of all rows of the orders table. */
-export async function scanOrderIds(endpoint: string, region: string, tableName: string): Promise<string[]> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  const client = new DynamoDBClient({ endpoint, region, credentials })
-  const ids: string[] = []
-  for await (const page of paginateScan({ client }, { TableName: tableName, ConsistentRead: true })) {
-    for (const item of page.Items ?? []) ids.push(item.orderId?.S ?? '')
-  }
-  client.destroy()
-  return ids
 }
 
 /** The bodies of all messages of a queue; it is left empty-looking for the queue's visibility. */

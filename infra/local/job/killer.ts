@@ -10,7 +10,8 @@ const LONGEST_AIM_MS = 200
 
 /** Options of {@link startKiller}. */
 export interface KillerOptions {
-  readonly pool: FunctionPool
+  /** Their processes; where there are none, nothing is killed. */
+  readonly workers: FunctionPool | undefined
   readonly kills: number
   /** How far the run is, 0–1: the kills are spread over it. */
   readonly progress: () => number
@@ -22,13 +23,13 @@ export interface KillerOptions {
 
 /** Kills (SIGKILL) processes of a function while they work on messages, until the number is reached. */
 export function startKiller(options: KillerOptions): { stop(): Promise<void> } {
-  const { pool, kills, random, tally } = options
+  const { workers, kills, random, tally } = options
   let stopped = false
   const hunt = async (): Promise<void> => {
     let done = 0
-    while (!stopped && done < kills) {
+    while (workers && !stopped && done < kills) {
       const due = Math.ceil(kills * options.progress())
-      const target = done < due ? pick(pool.busy(), options) : undefined
+      const target = done < due ? pick(workers.busy(), options) : undefined
       if (target === undefined) {
         await sleep(LOOK_EVERY_MS)
         continue

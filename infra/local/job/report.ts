@@ -6,6 +6,8 @@ import type { Counts } from './tally.ts'
 
 /** Everything the final table shows. */
 export interface RunResult {
+  /** The functions ran in processes of their own, that could be killed. */
+  readonly hadProcesses: boolean
   readonly orders: number
   readonly orderRows: number
   readonly counts: Counts
@@ -16,7 +18,7 @@ export interface RunResult {
 
 /** The table at the end of a run, for a person. */
 export function reportTable(result: RunResult): string {
-  const { counts, provider, findings } = result
+  const { counts, provider, findings, hadProcesses } = result
   // Lines between rows would double the height of a table that has to fit on one screen.
   const chars = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' }
   const table = new Table({ chars, style: { head: [], border: [] }, colAligns: ['left', 'right', 'left'] })
@@ -41,9 +43,17 @@ export function reportTable(result: RunResult): string {
   const fewest = Math.min(...counts.deliveriesByMessage.values())
   table.push(['messages', counts.deliveriesByMessage.size, `each delivered at least ${fewest} times`])
   table.push(['deliveries', counts.deliveries, `${counts.lostDeletes} of them after a lost delete`])
-  table.push(['workers killed', counts.kills, 'kill -9 in the middle of a batch'])
+  table.push([
+    'workers killed',
+    counts.kills,
+    hadProcesses ? 'kill -9 in the middle of a batch' : 'left out: no processes',
+  ])
   table.push(['handler runs', events('payments', 'claimed', 'taken-over'), 'of payments-worker'])
-  table.push(['takeovers', events('payments', 'taken-over'), 'of work a dead worker or a failed run left behind'])
+  table.push([
+    'takeovers',
+    events('payments', 'taken-over'),
+    `of work a ${hadProcesses ? 'dead worker or a ' : ''}failed run left behind`,
+  ])
   table.push(['replays', events('payments', 'replayed'), 'recognised as done, not run'])
 
   section('Payment provider')

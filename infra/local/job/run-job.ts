@@ -5,7 +5,7 @@ import type { FunctionPool } from '../lambda/function-pool.ts'
 import type { LocalService } from '../local-service.ts'
 import type { PaymentProvider } from '../payment-provider/start.ts'
 import { seededRandom } from '../seeded-random.ts'
-import { audit, drainBodies, scanOrderIds } from './audit.ts'
+import { audit, drainBodies } from './audit.ts'
 import { createOrderClient } from './client.ts'
 import { startKiller } from './killer.ts'
 import { placeOrders } from './place-orders.ts'
@@ -27,8 +27,10 @@ export interface JobOptions {
   readonly service: LocalService
   readonly provider: PaymentProvider
   readonly roles: Roles
-  /** The function whose processes are killed. */
-  readonly workers: FunctionPool
+  /** The processes to kill; undefined where there are none. */
+  readonly workers: FunctionPool | undefined
+  /** Every item of the orders table. */
+  readonly readOrderRows: () => Promise<readonly { readonly orderId?: unknown }[]>
   readonly tally: Tally
   readonly orders: number
   readonly kills: number
@@ -38,7 +40,7 @@ export interface JobOptions {
 
 /** Puts the orders through the service while its workers are being killed, then looks into the books. */
 export async function runJob(options: JobOptions): Promise<RunResult> {
-  const { service, provider, roles, tally, signal } = options
+  const { service, provider, roles, workers, tally, signal } = options
   const startedAtMs = Date.now()
   const random = seededRandom(options.seed)
   const orders = planOrders(options.orders, random)
@@ -61,10 +63,11 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
   const progress = startProgress(() => {
     const { requests, deliveries, kills } = tally.counts()
     const parts = [`orders ${ordersPlaced}/${orders.length}`, `requests ${requests}`, `deliveries ${deliveries}`]
-    return [...parts, `workers killed ${kills}/${options.kills}`, `charged ${charged}/${orders.length}`].join(' · ')
+    if (workers) parts.push(`workers killed ${kills}/${options.kills}`)
+    return [...parts, `charged ${charged}/${orders.length}`].join(' · ')
   })
   const killer = startKiller({
-    pool: options.workers,
+    workers,
     kills: options.kills,
     progress: () => ordersPlaced / orders.length,
     // Two deliveries are left to a message that met a kill in each of the others.
@@ -95,7 +98,7 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
     await killer.stop()
     const evidence = {
       placed,
-      rowOrderIds: await scanOrderIds(service.dynamoDbEndpoint, service.model.region, roles.ordersTable),
+      rowOrderIds: (await options.readOrderRows()).map(({ orderId }) => String(orderId)),
       provider: await provider.stats(),
       deadLetterBodies: await drainBodies(sqs, roles.deadLetterQueue.url),
       poisonBody: POISON_BODY,
@@ -105,6 +108,7 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
     const problems = [...findings.problems, ...wronglyAnswered, ...leftOver]
     if (counts.kills < options.kills) problems.push(`only ${counts.kills} of ${options.kills} workers could be killed`)
     return {
+      hadProcesses: workers !== undefined,
       orders: orders.length,
       orderRows: evidence.rowOrderIds.length,
       counts,

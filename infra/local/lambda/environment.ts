@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { spawnTied } from '../engines/tied-process.ts'
 import type { LocalFunction } from '../template/model.ts'
 import { environmentVariables, type FunctionPlace } from './environment-variables.ts'
-import { failed, type InvocationResult } from './invocation.ts'
+import { failed, type InvocationResult, timedOut } from './invocation.ts'
 import { type ReportedError, startRuntimeApi } from './runtime-api.ts'
 
 // Lambda allows 10 s and then starts over inside the invocation; a loaded laptop gets more, once.
@@ -135,11 +135,7 @@ export async function startEnvironment(
     }
     // The clock of an invocation starts after init, as in Lambda.
     invocation.timeout = setTimeout(() => {
-      const seconds = definition.timeoutSeconds.toFixed(2)
-      settle(
-        requestId,
-        failed(requestId, 'Sandbox.Timedout', `RequestId: ${requestId} Error: Task timed out after ${seconds} seconds`),
-      )
+      settle(requestId, timedOut(requestId, definition))
       child.signal('SIGKILL')
     }, definition.timeoutSeconds * 1000)
     invocation.deliveredAtMs = Date.now()

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { LocalFunction } from '../template/model.ts'
 import { type ExecutionEnvironment, startEnvironment } from './environment.ts'
 import type { FunctionPlace } from './environment-variables.ts'
-import type { InvocationResult } from './invocation.ts'
+import { openFunctionLog } from './function-log.ts'
+import type { InvocableFunction } from './invocation.ts'
 
 // Lambda's default is a thousand; a laptop holds a few dozen Node.js processes.
-const DEFAULT_MAX_ENVIRONMENTS = 8
+export const DEFAULT_MAX_ENVIRONMENTS = 8
 
 /** Options of {@link createFunctionPool}. */
 export interface FunctionPoolOptions {
@@ -21,17 +20,12 @@ export interface FunctionPoolOptions {
   readonly onLine?: (line: string) => void
 }
 
-/** A function with its execution environments. */
-export interface FunctionPool {
-  readonly definition: LocalFunction
-  /** Runs the function once: in a frozen environment when there is one, else in a new one, else it is throttled. */
-  invoke(event: unknown): Promise<InvocationResult>
+/** A function with its execution environments; an invocation runs in a frozen one, if there is one, else in a new one. */
+export interface FunctionPool extends InvocableFunction {
   /** The environments with an invocation in flight. */
   busy(): readonly ExecutionEnvironment[]
   /** How many processes were started so far. */
   started(): number
-  /** Ends all environments and resolves when their last output has been read. */
-  stop(): Promise<void>
 }
 
 /** Makes the pool of a function's execution environments; none is started before the first invocation. */
@@ -44,8 +38,7 @@ export function createFunctionPool(options: FunctionPoolOptions): FunctionPool {
   let starting = 0
   let started = 0
   let stopped = false
-  mkdirSync(options.logDirectory, { recursive: true })
-  const log = createWriteStream(join(options.logDirectory, `${definition.name}.log`), { flags: 'a' })
+  const log = openFunctionLog(options.logDirectory, definition.name)
 
   const listener = {
     onIdle: (environment: ExecutionEnvironment) => {
@@ -57,7 +50,7 @@ export function createFunctionPool(options: FunctionPoolOptions): FunctionPool {
       if (position >= 0) idle.splice(position, 1)
     },
     onLine: (line: string) => {
-      log.write(`${line}\n`)
+      log.line(line)
       options.onLine?.(line)
     },
   }
@@ -84,10 +77,9 @@ export function createFunctionPool(options: FunctionPoolOptions): FunctionPool {
       const environment = await obtain()
       if (environment === undefined) return { kind: 'throttled' as const }
       const requestId = randomUUID()
-      log.write(`START RequestId: ${requestId} pid ${environment.pid}\n`)
+      log.started(requestId, `pid ${environment.pid}`)
       const result = await environment.invoke(event, requestId)
-      const how = result.kind === 'error' ? `${result.errorType} ${result.errorMessage}` : result.kind
-      log.write(`END RequestId: ${requestId} ${how}\n`)
+      log.ended(requestId, result)
       return result
     },
     busy: () => [...all].filter((environment) => environment.busyWith !== undefined),
@@ -95,7 +87,7 @@ export function createFunctionPool(options: FunctionPoolOptions): FunctionPool {
     stop: async () => {
       stopped = true
       await Promise.all([...all].map((environment) => environment.stop()))
-      await new Promise<void>((resolve) => log.end(resolve))
+      await log.close()
     },
   })
 }

@@ -2,16 +2,22 @@ import { CreateTableCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aw
 import { CreateQueueCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import type { LocalModel } from './model.ts'
 
-/** Creates the model's tables and queues in the local engines. */
-export async function deployModel(
-  model: LocalModel,
-  engines: { dynamoDbEndpoint: string; sqsEndpoint: string },
-): Promise<void> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  const dynamoDb = new DynamoDBClient({ endpoint: engines.dynamoDbEndpoint, region: model.region, credentials })
-  const sqs = new SQSClient({ endpoint: engines.sqsEndpoint, region: model.region, credentials })
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+
+/** Creates the model's tables in DynamoDB Local. */
+export async function createTables(model: LocalModel, endpoint: string): Promise<void> {
+  const dynamoDb = new DynamoDBClient({ endpoint, region: model.region, credentials })
   try {
     await Promise.all(model.tables.map((table) => createTable(dynamoDb, table)))
+  } finally {
+    dynamoDb.destroy()
+  }
+}
+
+/** Creates the model's queues in the SQS emulator. */
+export async function createQueues(model: LocalModel, endpoint: string): Promise<void> {
+  const sqs = new SQSClient({ endpoint, region: model.region, credentials })
+  try {
     await Promise.all(
       model.queues.map((queue) =>
         sqs.send(new CreateQueueCommand({ QueueName: queue.name, Attributes: { ...queue.attributes } })),
@@ -20,7 +26,6 @@ export async function deployModel(
     // After all queues are there: a redrive policy names another queue.
     await Promise.all(model.queues.map((queue) => setRedrivePolicy(sqs, queue)))
   } finally {
-    dynamoDb.destroy()
     sqs.destroy()
   }
 }

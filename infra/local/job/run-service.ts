@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { relative } from 'node:path'
+import pc from 'picocolors'
 import { type LocalService, type LocalServiceOptions, startLocalService } from '../local-service.ts'
 import { type PaymentProvider, startPaymentProvider } from '../payment-provider/start.ts'
+import { startOneProcess } from '../platform/one-process.ts'
+import type { Platform } from '../platform/platform.ts'
+import { startProcesses } from '../platform/processes.ts'
 import { PRINCIPALS } from './plan.ts'
 import type { RunResult } from './report.ts'
 import { findRoles, type Roles } from './roles.ts'
@@ -14,11 +18,17 @@ const PROVIDER = { latencyMs: 150, unavailableChance: 0.04, lostAnswerChance: 0.
 // Enough for the worker to be over (and its lease with it) before a message comes again, and short enough to watch.
 const VISIBILITY_OVER_TIMEOUT_SECONDS = 3
 
+/** What the service runs on. */
+export type Whereabouts =
+  | { readonly kind: 'processes'; readonly javaPath: string }
+  /** Without Java: no DynamoDB, no processes to kill. */
+  | { readonly kind: 'one-process'; readonly reason: string }
+
 /** What `npm start` was asked for. */
 export interface StartOptions {
   readonly root: string
   readonly logDirectory: string
-  readonly javaPath: string
+  readonly where: Whereabouts
   /** A cloud assembly to run as it is; by default this project is synthesized. */
   readonly assemblyDirectory: string | undefined
   readonly orders: number
@@ -29,20 +39,21 @@ export interface StartOptions {
   readonly signal: AbortSignal
 }
 
-/** Brings the service up on the real engines, runs the job, keeps serving when asked to, and stops everything. */
-export async function runOnEngines(
+/** Brings the service up, runs the job, keeps serving when asked to, and stops everything. */
+export async function runService(
   options: StartOptions,
   onResult: (result: RunResult) => void,
 ): Promise<RunResult | undefined> {
+  if (options.where.kind === 'one-process') printLimits(options.where.reason)
   const directory = options.assemblyDirectory ?? assemble(options.root)
   const tally = createTally()
-  console.log('starting DynamoDB Local, SQS, the API, the functions and the payment provider …')
   const provider = await startPaymentProvider({ ...PROVIDER, seed: options.seed })
   try {
+    const platform = await startPlatform(options.where)
     const service = await startLocalService({
+      platform,
       assemblyDirectory: directory,
       logDirectory: options.logDirectory,
-      javaPath: options.javaPath,
       environmentOverrides: { PAYMENT_PROVIDER_URL: provider.endpoint },
       visibilitySecondsOf: (queue, timeoutSeconds) =>
         options.visibilitySeconds ??
@@ -54,7 +65,8 @@ export async function runOnEngines(
     try {
       const roles = findRoles(service.model)
       printHeader(options, roles, service)
-      const result = options.orders > 0 ? await runTheJob(options, { service, provider, roles, tally }) : undefined
+      const result =
+        options.orders > 0 ? await runTheJob(options, { platform, service, provider, roles, tally }) : undefined
       if (result) onResult(result)
       if (options.serve) await serve(service, provider, roles, options.signal)
       return result
@@ -80,17 +92,39 @@ function loseEveryFirstDelete(tally: Tally): LocalServiceOptions['afterSuccess']
 
 function runTheJob(
   options: StartOptions,
-  parts: {
+  {
+    platform,
+    ...parts
+  }: {
+    platform: Platform
     service: LocalService
     provider: PaymentProvider
     roles: Roles
     tally: Tally
   },
 ): Promise<RunResult> {
-  const workers = parts.service.pools.get(parts.roles.worker.name)
-  if (workers === undefined) throw new Error(`no function ${parts.roles.worker.name}`)
   const { orders, kills, seed, signal } = options
-  return runJob({ ...parts, workers, orders, kills, seed, signal })
+  const workers = platform.processesOf(parts.roles.worker.name)
+  const readOrderRows = () => platform.items(parts.roles.ordersTable)
+  return runJob({ ...parts, workers, readOrderRows, orders, kills, seed, signal })
+}
+
+async function startPlatform(where: Whereabouts): Promise<Platform> {
+  if (where.kind === 'one-process') {
+    console.log('starting SQS, the API and the payment provider …')
+    return startOneProcess()
+  }
+  console.log('starting DynamoDB Local, SQS, the API, the functions and the payment provider …')
+  return startProcesses(where)
+}
+
+function printLimits(reason: string): void {
+  console.log(pc.yellow(reason))
+  console.log(
+    pc.yellow(
+      'So the functions run in this one process, on the in-memory store. Left out: kills of real processes, takeovers after a kill, the real DynamoDB.',
+    ),
+  )
 }
 
 function assemble(root: string): string {
@@ -112,8 +146,9 @@ function printHeader(options: StartOptions, roles: Roles, service: LocalService)
       `unlike the template: messages are received with a visibility of ${visibilitySeconds} s instead of ${paymentsQueue.visibilitySeconds} s, so that redeliveries come while you watch`,
     )
   }
+  const killed = options.where.kind === 'processes' ? `${options.kills} workers are killed, ` : ''
   console.log(
-    `made to go wrong: every message's first deletion is lost, ${options.kills} workers are killed, the provider fails ${100 * PROVIDER.unavailableChance}% and loses ${100 * PROVIDER.lostAnswerChance}% of its answers`,
+    `made to go wrong: every message's first deletion is lost, ${killed}the provider fails ${100 * PROVIDER.unavailableChance}% and loses ${100 * PROVIDER.lostAnswerChance}% of its answers`,
   )
 }
 

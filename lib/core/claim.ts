@@ -49,7 +49,11 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
   let giveUpOn: OperationRecord | undefined
 
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const answer = await answered(settings, request.id, attempt)
+    let answer = await answered(settings, request.id, attempt)
+    // An answer that comes after the end of its own lease proves nothing any more: somebody may have taken over since.
+    if (answer.applied && clock.now() > wanted.leaseUntil + settings.clockSkewMs) {
+      answer = { applied: false, existing: await store.get(request.id) }
+    }
     if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
     giveUpOn = undefined
     if (answer.applied) return claimed(settings, report, request, wanted)

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createIdempotency, type IdempotencyOptions } from '../../lib/index.ts'
+import { createIdempotency, type IdempotencyOptions, type Store } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import type { Faults } from './faulty-store.ts'
 import { ORDER, setUp } from './harness.ts'
@@ -54,6 +54,39 @@ describe('a claim whose answer is lost', () => {
     expect(await idempotency.run(ORDER, ({ attempt }) => attempt)).toEqual({ value: 1, replayed: false, attempt: 1 })
     expect(record()).toBeUndefined()
     expect(types()).toEqual(['store-error', 'unprotected'])
+  })
+})
+
+describe('a claim whose answer comes after the end of its own lease', () => {
+  const slowly = (meanwhile: (harness: ReturnType<typeof setUp>) => Promise<unknown>) => {
+    const harness = faulty({})
+    let isSlow = true
+    const store: Store = {
+      ...harness.memory,
+      async put(record, condition) {
+        const answer = await harness.memory.put(record, condition)
+        if (isSlow) {
+          isSlow = false
+          harness.clock.advance(12_000)
+          await meanwhile(harness)
+        }
+        return answer
+      },
+    }
+    const { clock } = harness
+    return createIdempotency({ store, clock, namespace: 'payments', leaseSeconds: 10 })
+  }
+
+  test('does not run beside the execution that took over', async () => {
+    const work = vi.fn()
+    const slow = slowly(({ idempotency }) => idempotency.run(ORDER, () => 'winner'))
+    expect(await slow.run(ORDER, work)).toEqual({ value: 'winner', replayed: true, attempt: 2 })
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test('takes its own operation over when nobody else has', async () => {
+    const slow = slowly(async () => undefined)
+    expect(await slow.run(ORDER, ({ attempt }) => attempt)).toEqual({ value: 2, replayed: false, attempt: 2 })
   })
 })
 

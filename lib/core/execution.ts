@@ -209,7 +209,7 @@ export function createExecution(
   })
 }
 
-const DISPOSITIONS: readonly string[] = ['release', 'resume', 'fail', 'keep'] satisfies Disposition[]
+const DISPOSITIONS: readonly string[] = ['release', 'resume', 'fail', 'unknown', 'keep'] satisfies Disposition[]
 
 /** A failed store call on the error path must not hide the business error: it goes along as `suppressed`. */
 function noteBeside(error: unknown, storeError: unknown): void {

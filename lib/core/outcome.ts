@@ -85,7 +85,7 @@ export async function decodeStored(store: Store, stored: StoredValue): Promise<u
 const MAX_MESSAGE_LENGTH = 300
 
 function failureOf(error: unknown): StoredFailure {
-  if (!(error instanceof Error)) return { name: 'Error', message: clip(String(error)) }
+  if (!(error instanceof Error)) return { name: 'Error', message: clip(error) }
   const code: unknown = Reflect.get(error, 'code')
   return {
     name: clip(error.name),
@@ -94,7 +94,14 @@ function failureOf(error: unknown): StoredFailure {
   }
 }
 
-function clip(text: string): string {
+/** Anything may be thrown, and an error's fields may hold anything: making a text of them must not throw again. */
+function clip(value: unknown): string {
+  let text: string
+  try {
+    text = String(value)
+  } catch {
+    text = 'a value that has no text'
+  }
   const whole = text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH)}…`
   return whole.toWellFormed()
 }

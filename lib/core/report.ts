@@ -14,7 +14,9 @@ export function createReport({ observer, namespace, clock }: Settings): Report {
   if (observer === undefined) return () => undefined
   return (event, operationId) => {
     try {
-      observer({ namespace, operationId, atMs: clock.now(), ...event })
+      const seen: unknown = observer({ namespace, operationId, atMs: clock.now(), ...event })
+      // TypeScript takes an async function for an observer, and its rejection would end the process.
+      if (seen instanceof Promise) seen.catch(() => undefined)
     } catch {
       return
     }

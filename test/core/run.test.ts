@@ -344,3 +344,24 @@ test('an onError that throws leaves the error to the default table, and is repor
   expect(record()?.status).toBe('FAILED')
   expect(types()).toEqual(['claimed', 'hook-failed', 'failed'])
 })
+
+test('an observer that rejects changes nothing either', async () => {
+  const { idempotency } = setUp({ observer: () => Promise.reject(new Error('observer')) })
+  expect((await idempotency.run(ORDER, () => 1)).value).toBe(1)
+})
+
+test('an onError that says unknown is obeyed: the operation is not run again', async () => {
+  const { idempotency, record } = setUp({ onError: () => 'unknown' })
+  expect(await codeOf(idempotency.run(ORDER, () => Promise.reject(new Error('boom'))))).toBe('UNKNOWN_OUTCOME')
+  expect(record()?.status).toBe('UNKNOWN')
+  expect(await codeOf(idempotency.run(ORDER, () => 'again'))).toBe('UNKNOWN_OUTCOME')
+})
+
+test.each([
+  ['an object without a prototype', Object.create(null)],
+  ['an error whose message is no text', Object.assign(new Error('x'), { message: {}, name: 7 })],
+])('%s that is thrown is thrown on, and stored as a failure', async (_name, thrown) => {
+  const { idempotency, record } = setUp()
+  await expect(idempotency.run(ORDER, () => Promise.reject(thrown))).rejects.toBe(thrown)
+  expect(record()?.status).toBe('FAILED')
+})

@@ -199,6 +199,8 @@ export function createExecution(
     },
     complete,
     async reject(error: unknown, answer?: () => unknown) {
+      // First, so that what the open steps come to counts: one that is done forbids a release.
+      if (!(await steps.close())) return giveUp('keep')
       const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
       const disposition = permitted(wish)
       const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)

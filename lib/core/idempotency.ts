@@ -161,8 +161,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   async function settleOne(operation: OperationName, settlement: Settlement): Promise<SettleResult> {
-    const given = ['value', 'error', 'rerun'].filter((name) => Object.hasOwn(settlement, name))
-    if (given.length !== 1) {
+    const given = ['value', 'error', 'rerun'].filter((name) => Object.hasOwn(Object(settlement), name))
+    if (given.length !== 1 || ('rerun' in settlement && settlement.rerun !== true)) {
       throw new InvalidOptionError(
         'settle(operation, settlement) takes exactly one of { value }, { error } or { rerun: true }.',
       )

@@ -51,7 +51,14 @@ async function changeFor(
   settlement: Settlement,
 ): Promise<RecordChange> {
   const nowMs = settings.clock.now()
-  const common = { leaseUntil: undefined, updatedAtMs: nowMs, unknownStep: undefined, resumeAtMs: undefined }
+  // A new token, so that a handler which comes back late does not take the settlement for its own completion.
+  const common = {
+    token: settings.newId(),
+    leaseUntil: undefined,
+    updatedAtMs: nowMs,
+    unknownStep: undefined,
+    resumeAtMs: undefined,
+  }
   if ('rerun' in settlement) {
     // A start mark would only make the operation unknown again: the operator has just said what became of it.
     const kept = Object.entries(steps).filter(([, step]: [string, StepRecord]) => step.kind !== 'started')

@@ -415,3 +415,25 @@ test('what a step answers is inferred', async () => {
     expect(charge.late).toBe(false)
   })
 })
+
+test('a step that is done while another one throws NoEffectError is never released with its operation', async () => {
+  const { idempotency, record } = setUp()
+  const slow = Promise.withResolvers<string>()
+  const charge = vi.fn(() => slow.promise)
+  const work = ({ step }: Operation) =>
+    Promise.all([step('charge', charge), step('check', () => Promise.reject(new NoEffectError()))])
+  const failed = idempotency.run(ORDER, work).catch((error: Error) => error.name)
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve()
+  slow.resolve('charged')
+  expect(await failed).toBe('NoEffectError')
+  expect(record()).toMatchObject({ status: 'RETRYABLE', steps: { charge: { kind: 'done' } } })
+  await idempotency.run(ORDER, ({ step }) => step('charge', charge))
+  expect(charge).toHaveBeenCalledTimes(1)
+})
+
+test('a settlement that does not say true to a rerun is refused', async () => {
+  const { idempotency } = setUp()
+  for (const wrong of [{ rerun: false }, null]) {
+    await expect(idempotency.settle({ key: 'k' }, wrong as never)).rejects.toThrow(/exactly one of/)
+  }
+})

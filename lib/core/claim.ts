@@ -18,7 +18,12 @@ export type Refusal =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'waiting'; readonly retryAfterMs?: number }
   | { readonly kind: 'in-progress'; readonly retryAfterMs?: number }
-  | { readonly kind: 'store-unavailable'; readonly error: StoreUnavailableError }
+  | {
+      readonly kind: 'store-unavailable'
+      readonly error: StoreUnavailableError
+      /** The operation was seen to be finished, and only its outcome could not be read: it must not run, protected or not. */
+      readonly isFinished?: true
+    }
 
 /** What a claim comes to. */
 export type Claim = { readonly kind: 'claimed'; readonly execution: Execution } | Refusal
@@ -216,8 +221,10 @@ async function replay(
     report({ type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED' }, request.id)
     return { kind: 'replay', outcome: decoded, attempt }
   } catch (error) {
-    if (isLambdaOnceError(error, 'STORE')) throw error
     report({ type: 'store-error', during: 'replay', error }, request.id)
+    if (isLambdaOnceError(error, 'STORE')) {
+      return { kind: 'store-unavailable', error: new StoreUnavailableError(error), isFinished: true }
+    }
     return { kind: 'outcome-lost', error }
   }
 }

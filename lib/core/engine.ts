@@ -39,7 +39,7 @@ export function createEngine(settings: Settings): Engine {
 
   async function claimOrRunOpen(request: OperationRequest): Promise<Claim> {
     const answer = await claimPatiently(settings, report, request)
-    if (answer.kind !== 'store-unavailable' || settings.onStoreError === 'closed') return answer
+    if (answer.kind !== 'store-unavailable' || answer.isFinished || settings.onStoreError === 'closed') return answer
     report({ type: 'unprotected', error: answer.error }, request.id)
     return { kind: 'claimed', execution: unprotectedExecution(settings, request) }
   }

@@ -169,3 +169,13 @@ describe('a stored outcome whose parts are lost', () => {
     expect(work).not.toHaveBeenCalled()
   })
 })
+
+test("onStoreError: 'open' never runs an operation that was seen to be finished", async () => {
+  const { idempotency } = faulty({ getParts: ['refused'] }, { onStoreError: 'open' })
+  const large = Array.from({ length: 20_000 }, (_, n) => `${n}:${Math.sin(n)}`)
+  await idempotency.run(ORDER, () => large)
+  const work = vi.fn()
+  await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(work).not.toHaveBeenCalled()
+  expect((await idempotency.run(ORDER, work)).value).toEqual(large)
+})

@@ -114,8 +114,10 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     try {
       value = await work(contextOf(name))
     } catch (error) {
-      // Only the certainty that nothing happened closes a start mark; a time-out leaves it open.
-      if (recorded[name]?.kind === 'started' && isLambdaOnceError(error, 'NO_EFFECT')) await write(name, undefined)
+      // Only the certainty that nothing happened closes a start mark; a time-out leaves it open. One of an earlier
+      // attempt stays: this attempt knows nothing of what that one did, and its time must not move.
+      if (before === undefined && recorded[name]?.kind === 'started' && isLambdaOnceError(error, 'NO_EFFECT'))
+        await write(name, undefined)
       if (typeof error === 'object' && error !== null) fromStep.add(error)
       else primitiveFromStep = true
       throw error

@@ -437,3 +437,16 @@ test('a settlement that does not say true to a rerun is refused', async () => {
     await expect(idempotency.settle({ key: 'k' }, wrong as never)).rejects.toThrow(/exactly one of/)
   }
 })
+
+test('NoEffectError in a later attempt leaves the first start mark, so the time a key is valid is not begun anew', async () => {
+  const { idempotency, crash, clock } = setUp()
+  const options: StepOptions<string> = { keyValidSeconds: 100 }
+  await crash(({ step }) => killedInside(step, 'charge', () => undefined, options))
+  const refused = () => Promise.reject(new NoEffectError())
+  await expect(idempotency.run(ORDER, ({ step }) => step('charge', refused, options))).rejects.toThrow(NoEffectError)
+  clock.advance(100_000)
+  const effect = vi.fn(() => 'again')
+  const late = idempotency.run(ORDER, ({ step }) => step('charge', effect, options))
+  await expect(late).rejects.toMatchObject({ code: 'UNKNOWN_OUTCOME' })
+  expect(effect).not.toHaveBeenCalled()
+})

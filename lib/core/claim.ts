@@ -1,29 +1,13 @@
-import { decideClaim } from './decide.ts'
-import { isLambdaOnceError, StoreUnavailableError } from './errors.ts'
+import { type Claimant, decideClaim } from './decide.ts'
+import { isLambdaOnceError } from './errors.ts'
 import { createExecution, type Execution, type OperationRequest } from './execution.ts'
-import { NO_FINGERPRINT } from './fingerprint.ts'
 import { type HeldRecord, leaseFrom } from './lease.ts'
 import type { Settings } from './options.ts'
-import { decodeOutcome, type Outcome } from './outcome.ts'
+import { ANSWER_RESERVE_MS, backOff } from './persist.ts'
 import type { RecordChange, StandingCondition, WriteAnswer } from './ports.ts'
 import type { Moment, OperationRecord } from './record.ts'
+import { type Refusal, refuse, storeUnavailable } from './refusal.ts'
 import type { Report } from './report.ts'
-
-/** Why an operation was not run. */
-export type Refusal =
-  | { readonly kind: 'replay'; readonly outcome: Outcome; readonly attempt: number }
-  /** The outcome is there, but cannot be read whole: neither replayed nor run. */
-  | { readonly kind: 'outcome-lost'; readonly error: unknown }
-  | { readonly kind: 'mismatch' }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'waiting'; readonly retryAfterMs?: number }
-  | { readonly kind: 'in-progress'; readonly retryAfterMs?: number }
-  | {
-      readonly kind: 'store-unavailable'
-      readonly error: StoreUnavailableError
-      /** The operation was seen to be finished, and only its outcome could not be read: it must not run, protected or not. */
-      readonly isFinished?: true
-    }
 
 /** What a claim comes to. */
 export type Claim = { readonly kind: 'claimed'; readonly execution: Execution } | Refusal
@@ -36,78 +20,71 @@ const MAX_ROUNDS = 5
  * The token is one for all writes of this claim, so that a write whose answer was lost is recognised as its own.
  */
 export async function claim(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
-  try {
-    return await claimWith(settings, report, request)
-  } catch (error) {
-    if (!isLambdaOnceError(error, 'STORE')) throw error
-    report({ type: 'store-error', during: 'claim', error }, request.id)
-    return { kind: 'store-unavailable', error: new StoreUnavailableError(error) }
-  }
-}
-
-async function claimWith(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
   const { store, clock } = settings
   const token = settings.newId()
+  const claimant: Claimant = { token, fingerprint: request.fingerprint }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
   let wanted = freshRecord(settings, request, token)
   let attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
   let giveUpOn: OperationRecord | undefined
+  let hasBegun = false
+  let failure: unknown
 
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    let answer = await answered(settings, request.id, attempt)
-    // An answer that comes after the end of its own lease proves nothing any more: somebody may have taken over since.
-    if (answer.applied && clock.now() > wanted.leaseUntil + settings.clockSkewMs) {
-      answer = { applied: false, existing: await store.get(request.id) }
-    }
-    if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
-    giveUpOn = undefined
-    if (answer.applied) return claimed(settings, report, request, wanted)
-    const seen = answer.existing
-    // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
-    if (seen === undefined) {
-      wanted = freshRecord(settings, request, token)
-      attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
-      continue
-    }
-    const decision = decideClaim(seen, { token, fingerprint: request.fingerprint }, moment())
-    const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
-    switch (decision.kind) {
-      case 'claimed':
-        return claimed(settings, report, request, { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil })
-      case 'replace':
-        wanted = freshRecord(settings, request, token, seen.createdAtMs + 1)
-        attempt = () => store.put(wanted, seenExactly)
-        continue
-      case 'takeover': {
-        const crashes = crashesOf(seen)
-        if (crashes > settings.maxCrashes) {
-          attempt = () => store.update(request.id, crashedTooOften(crashes, clock.now()), seenExactly)
-          giveUpOn = seen
-          continue
-        }
-        const next = takenOver(settings, request, token, seen)
-        wanted = next
-        attempt = () =>
-          store.update(
-            request.id,
-            {
-              status: 'IN_PROGRESS',
-              attempt: next.attempt,
-              token,
-              leaseUntil: next.leaseUntil,
-              expiresAt: next.expiresAt,
-              updatedAtMs: next.updatedAtMs,
-              fingerprint: next.fingerprint,
-              resumeAtMs: undefined,
-              ...(crashes > 0 && { crashes }),
-            },
-            seenExactly,
-          )
+  try {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      let answer = await answered(settings, request.id, attempt)
+      failure = answer.failure
+      // An answer that comes after the end of its own lease proves nothing any more: somebody may have taken over since.
+      if (answer.applied && clock.now() > wanted.leaseUntil + settings.clockSkewMs) {
+        answer = { applied: false, existing: await store.get(request.id) }
+      }
+      if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
+      giveUpOn = undefined
+      if (answer.applied) return claimed(settings, report, request, wanted)
+      if (failure !== undefined) {
+        if (request.deadlineMs !== undefined && clock.now() >= request.deadlineMs - ANSWER_RESERVE_MS) throw failure
+        await backOff(settings, round)
+      }
+      const seen = answer.existing
+      // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
+      if (seen === undefined) {
+        hasBegun = false
+        wanted = freshRecord(settings, request, token)
+        attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
         continue
       }
-      default:
-        return refuse(settings, report, request, seen, decision)
+      const decision = decideClaim(seen, claimant, moment())
+      const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
+      switch (decision.kind) {
+        case 'claimed':
+          return claimed(settings, report, request, { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil })
+        case 'replace':
+          hasBegun = false
+          wanted = freshRecord(settings, request, token, seen.createdAtMs + 1)
+          attempt = () => store.put(wanted, seenExactly)
+          continue
+        case 'takeover': {
+          hasBegun = true
+          const crashes = crashesOf(seen)
+          if (crashes > settings.maxCrashes) {
+            attempt = () => store.update(request.id, crashedTooOften(crashes, clock.now()), seenExactly)
+            giveUpOn = seen
+            continue
+          }
+          const next = takenOver(settings, request, token, seen)
+          wanted = next
+          attempt = () => store.update(request.id, takeoverChange(next), seenExactly)
+          continue
+        }
+        default:
+          return refuse(settings, report, request, seen, decision)
+      }
     }
+    if (failure !== undefined) throw failure
+  } catch (error) {
+    if (!isLambdaOnceError(error, 'STORE')) throw error
+    report({ type: 'store-error', during: 'claim', error }, request.id)
+    return storeUnavailable(error, hasBegun)
   }
   report({ type: 'conflicted', attempt: wanted.attempt }, request.id)
   return { kind: 'in-progress', retryAfterMs: 1_000 }
@@ -117,12 +94,16 @@ async function claimWith(settings: Settings, report: Report, request: OperationR
  * The answer to a write. When it is lost for good, one consistent read tells whether the write was applied;
  * when that read fails too, nobody knows, and the claim fails closed.
  */
-async function answered({ store }: Settings, id: string, write: () => Promise<WriteAnswer>): Promise<WriteAnswer> {
+async function answered(
+  { store }: Settings,
+  id: string,
+  write: () => Promise<WriteAnswer>,
+): Promise<WriteAnswer & { readonly failure?: unknown }> {
   try {
     return await write()
   } catch (error) {
     if (!isLambdaOnceError(error, 'STORE') || !error.retryable) throw error
-    return { applied: false, existing: await store.get(id) }
+    return { applied: false, existing: await store.get(id), failure: error }
   }
 }
 
@@ -149,6 +130,7 @@ function freshRecord(settings: Settings, request: OperationRequest, token: strin
   }
 }
 
+/** The fingerprint stays the record's own, whatever this caller has: the downstream keys of the steps hang on it. */
 function takenOver(settings: Settings, request: OperationRequest, token: string, seen: OperationRecord): HeldRecord {
   const nowMs = settings.clock.now()
   const { resumeAtMs: _due, expiresAt: _expiry, ...kept } = seen
@@ -161,8 +143,19 @@ function takenOver(settings: Settings, request: OperationRequest, token: string,
     rev: seen.rev + 1,
     ...leaseFrom(settings, seen.takeover, nowMs, request.deadlineMs),
     updatedAtMs: nowMs,
-    // A caller without a fingerprint must not take the record's away.
-    fingerprint: seen.fingerprint === NO_FINGERPRINT ? request.fingerprint : seen.fingerprint,
+  }
+}
+
+function takeoverChange(next: HeldRecord): RecordChange {
+  return {
+    status: 'IN_PROGRESS',
+    attempt: next.attempt,
+    token: next.token,
+    leaseUntil: next.leaseUntil,
+    expiresAt: next.expiresAt,
+    updatedAtMs: next.updatedAtMs,
+    resumeAtMs: undefined,
+    ...(next.crashes !== undefined && { crashes: next.crashes }),
   }
 }
 
@@ -178,53 +171,4 @@ function crashedTooOften(crashes: number, nowMs: number): RecordChange {
 function unknownNow(report: Report, request: OperationRequest, { attempt }: OperationRecord): Refusal {
   report({ type: 'unknown', attempt }, request.id)
   return { kind: 'unknown' }
-}
-
-async function refuse(
-  settings: Settings,
-  report: Report,
-  request: OperationRequest,
-  seen: OperationRecord,
-  decision: Exclude<ReturnType<typeof decideClaim>, { kind: 'claimed' | 'replace' | 'takeover' }>,
-): Promise<Refusal> {
-  const { attempt } = seen
-  const inMs = (atMs: number) => ({ retryAfterMs: Math.max(0, atMs - settings.clock.now()) })
-  switch (decision.kind) {
-    case 'replay':
-      return replay(settings, report, request, seen)
-    case 'mismatch':
-      report({ type: 'mismatched', attempt }, request.id)
-      return decision
-    case 'unknown':
-      report({ type: 'unknown', attempt }, request.id)
-      return decision
-    case 'waiting':
-      report({ type: 'waiting', attempt }, request.id)
-      return { kind: 'waiting', ...(decision.resumeAtMs !== undefined && inMs(decision.resumeAtMs)) }
-    case 'in-progress': {
-      const { leaseUntil } = decision
-      report({ type: 'conflicted', attempt, ...(leaseUntil !== undefined && { leaseUntil }) }, request.id)
-      return { kind: 'in-progress', ...(leaseUntil !== undefined && inMs(leaseUntil + settings.clockSkewMs)) }
-    }
-  }
-}
-
-async function replay(
-  settings: Settings,
-  report: Report,
-  request: OperationRequest,
-  { attempt, outcome, status }: OperationRecord,
-): Promise<Refusal> {
-  try {
-    if (outcome === undefined) throw new TypeError('A finished record has no outcome.')
-    const decoded = await decodeOutcome(settings.store, outcome)
-    report({ type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED' }, request.id)
-    return { kind: 'replay', outcome: decoded, attempt }
-  } catch (error) {
-    report({ type: 'store-error', during: 'replay', error }, request.id)
-    if (isLambdaOnceError(error, 'STORE')) {
-      return { kind: 'store-unavailable', error: new StoreUnavailableError(error), isFinished: true }
-    }
-    return { kind: 'outcome-lost', error }
-  }
 }

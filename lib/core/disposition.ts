@@ -67,19 +67,27 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
+/** What an execution has left behind when it is to end. */
+export interface Traces {
+  readonly attempt: number
+  /** Whether a step was recorded, in this attempt or an earlier one, or tried in this one. */
+  readonly hasSteps: boolean
+  /** Whether a step had its effect, and the store could not be told. */
+  readonly isUnrecorded: boolean
+}
+
 /**
  * Release is possible only while it is certain that no attempt can have left anything behind: in attempt 1
  * without steps. Elsewhere it becomes a resumption when there are steps to resume from, else `otherwise`.
+ * After a step that is done and not recorded the lease is not given up: it keeps the effect from being repeated at once.
  */
 export function permittedDisposition(
   wished: Disposition,
-  record: { readonly attempt: number; readonly steps: Readonly<Record<string, unknown>> },
+  { attempt, hasSteps, isUnrecorded }: Traces,
   otherwise: 'fail' | 'resume' = 'fail',
 ): Disposition {
-  if (wished !== 'release') return wished
-  const hasSteps = Object.keys(record.steps).length > 0
-  if (record.attempt === 1 && !hasSteps) return 'release'
-  return hasSteps ? 'resume' : otherwise
+  const permitted = wished !== 'release' || (attempt === 1 && !hasSteps) ? wished : hasSteps ? 'resume' : otherwise
+  return isUnrecorded && (permitted === 'release' || permitted === 'resume') ? 'keep' : permitted
 }
 
 /** HTTP statuses by which a returned response says "not executed, come again"; they are not stored. */

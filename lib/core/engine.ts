@@ -1,8 +1,10 @@
-import type { Claim, Refusal } from './claim.ts'
+import type { Claim } from './claim.ts'
 import type { Ending, Execution, OperationRequest } from './execution.ts'
 import type { Operation } from './operation.ts'
 import type { Settings } from './options.ts'
 import { claimPatiently } from './patience.ts'
+import { storeUntil } from './persist.ts'
+import type { Refusal } from './refusal.ts'
 import { createReport, type Report } from './report.ts'
 import { operationRequest, type RequestParts } from './request.ts'
 import { unprotectedExecution } from './unprotected.ts'
@@ -38,8 +40,10 @@ export function createEngine(settings: Settings): Engine {
   const report = createReport(settings)
 
   async function claimOrRunOpen(request: OperationRequest): Promise<Claim> {
-    const answer = await claimPatiently(settings, report, request)
-    if (answer.kind !== 'store-unavailable' || answer.isFinished || settings.onStoreError === 'closed') return answer
+    const { deadlineMs } = request
+    const store = deadlineMs === undefined ? settings.store : storeUntil(settings.store, settings.clock, deadlineMs)
+    const answer = await claimPatiently({ ...settings, store }, report, request)
+    if (answer.kind !== 'store-unavailable' || answer.hasBegun || settings.onStoreError === 'closed') return answer
     report({ type: 'unprotected', error: answer.error }, request.id)
     return { kind: 'claimed', execution: unprotectedExecution(settings, request) }
   }
@@ -87,6 +91,7 @@ function answerTo<T>(
     case 'recorded':
       return ending.as === 'unknown' ? { kind: 'unknown' } : own(ending)
     case 'kept':
+    case 'unprotected':
     case 'unrecorded':
       return own(ending)
   }

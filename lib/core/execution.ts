@@ -7,11 +7,12 @@ import { secondsOption } from './guards.ts'
 import { type HeldRecord, holdLease } from './lease.ts'
 import { type Operation, operationView } from './operation.ts'
 import type { Settings } from './options.ts'
-import { decodeOutcome, encodeFailure, encodeOutcome, type Outcome } from './outcome.ts'
+import { decodeOutcome, type EncodedOutcome, encodeFailure, encodeOutcome, type Outcome } from './outcome.ts'
 import type { RecordChange } from './ports.ts'
-import type { OperationRecord, StoredOutcome } from './record.ts'
+import type { OperationRecord, Status } from './record.ts'
 import type { Report } from './report.ts'
 import { createSteps } from './steps.ts'
+import { noteBeside } from './suppressed.ts'
 
 /** What the record says after an end that was written. */
 export type RecordedEnding = 'completed' | 'failed' | 'resumable' | 'released' | 'unknown'
@@ -22,6 +23,8 @@ export type Ending =
   | { readonly kind: 'recorded'; readonly as: RecordedEnding }
   /** On purpose nothing was written: the lease is the backstop. */
   | { readonly kind: 'kept' }
+  /** There was no claim and there is no record: the options, or the request, ask for no protection. */
+  | { readonly kind: 'unprotected' }
   /** The store could not be reached until the deadline: the record stays in progress until its lease ends. */
   | { readonly kind: 'unrecorded'; readonly error: unknown }
   /** Another outcome stands: this claim's own earlier one, or that of the execution that took over. */
@@ -117,14 +120,19 @@ export function createExecution(
     }
   }
 
-  const finished = (outcome: StoredOutcome, nowMs: number) => ({
-    status: outcome.kind === 'value' ? ('COMPLETED' as const) : ('FAILED' as const),
-    outcome,
-    expiresAt: expiryAfter(nowMs, settings.retentionSeconds),
-  })
+  async function finished(encoded: EncodedOutcome) {
+    const expiry = () => expiryAfter(clock.now(), settings.retentionSeconds)
+    const outcome = await encoded.persist(lease.giveUpAtMs(), expiry())
+    const status: Status = outcome.kind === 'value' ? 'COMPLETED' : 'FAILED'
+    return { status, outcome, expiresAt: expiry() }
+  }
 
   const permitted = (wished: Disposition, otherwise?: 'fail' | 'resume') =>
-    permittedDisposition(wished, { attempt: record.attempt, steps: steps.recorded }, otherwise)
+    permittedDisposition(
+      wished,
+      { attempt: record.attempt, hasSteps: steps.haveBegun, isUnrecorded: steps.isUnrecorded },
+      otherwise,
+    )
 
   async function complete(value: unknown): Promise<Ending> {
     if (steps.unknownStep !== undefined) return giveUp('unknown')
@@ -133,22 +141,26 @@ export function createExecution(
     if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     const as = encoded.kind === 'value' ? 'completed' : 'failed'
-    return end(as, as === 'completed' ? 'complete' : 'fail', async () =>
-      finished(await encoded.persist(lease.giveUpAtMs()), clock.now()),
-    )
+    return end(as, as === 'completed' ? 'complete' : 'fail', () => finished(encoded))
   }
 
   async function fail(error: unknown, answer?: () => unknown): Promise<Ending> {
     const encoded = await encodeFailure(settings, error, answer)
-    return end('failed', 'fail', async () => finished(await encoded.persist(lease.giveUpAtMs()), clock.now()))
+    return end('failed', 'fail', () => finished(encoded))
+  }
+
+  function keep(): Ending {
+    ended = true
+    lease.watch.stop()
+    return { kind: 'kept' }
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
-    switch (permitted(disposition, otherwise)) {
+    // First, so that what the open steps come to counts: one that is done forbids a release.
+    if (disposition === 'keep' || !(await steps.close())) return keep()
+    switch (permitted(steps.unknownStep === undefined ? disposition : 'unknown', otherwise)) {
       case 'keep':
-        ended = true
-        lease.watch.stop()
-        return { kind: 'kept' }
+        return keep()
       case 'unknown':
         return end('unknown', 'unknown', async () => ({
           status: 'UNKNOWN',
@@ -199,8 +211,7 @@ export function createExecution(
     },
     complete,
     async reject(error: unknown, answer?: () => unknown) {
-      // First, so that what the open steps come to counts: one that is done forbids a release.
-      if (!(await steps.close())) return giveUp('keep')
+      if (!(await steps.close())) return keep()
       const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
       const disposition = permitted(wish)
       const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
@@ -212,10 +223,3 @@ export function createExecution(
 }
 
 const DISPOSITIONS: readonly string[] = ['release', 'resume', 'fail', 'unknown', 'keep'] satisfies Disposition[]
-
-/** A failed store call on the error path must not hide the business error: it goes along as `suppressed`. */
-function noteBeside(error: unknown, storeError: unknown): void {
-  if (error instanceof Error && Object.isExtensible(error) && !isLambdaOnceError(error, 'STORE')) {
-    Object.defineProperty(error, 'suppressed', { value: storeError, configurable: true, writable: true })
-  }
-}

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from './errors.ts'
 
-const YEAR_SECONDS = 31_622_400
+/** The longest time any option may name, in seconds. */
+export const YEAR_SECONDS = 31_622_400
 
 /** A number of seconds, or `undefined` when the option is not given. */
 export function secondsOption(name: string, value: unknown, low: number): number | undefined {

@@ -1,17 +1,16 @@
 import { decideHeld, type HeldAnswer, type Intent } from './decide.ts'
 import { LeaseLostError } from './errors.ts'
 import { unfinishedExpiry } from './expiry.ts'
+import { YEAR_SECONDS } from './guards.ts'
 import { type LeaseWatch, watchLease } from './lease-watch.ts'
 import type { Settings } from './options.ts'
-import { untilAnswered } from './persist.ts'
+import { ANSWER_RESERVE_MS, untilAnswered } from './persist.ts'
 import type { RecordChange } from './ports.ts'
 import type { OperationRecord } from './record.ts'
 
 /** A record whose lease has an end: what a claim has won. */
 export type HeldRecord = OperationRecord & { readonly leaseUntil: number }
 
-/** Left between the last retry of a write and the deadline, so that an answer still gets out, in ms. */
-const ANSWER_RESERVE_MS = 300
 /** How long a write is retried where no deadline is known, in ms. */
 const PATIENCE_WITHOUT_DEADLINE_MS = 30_000
 
@@ -42,6 +41,11 @@ export interface Lease {
   giveUpAtMs(): number
   /** When the record expires if it is left unfinished now, in seconds. */
   expiry(): number | undefined
+  /**
+   * When what an unfinished record points at may expire, in seconds. Every write of the record moves its own expiry,
+   * and a suspended one waits for up to a year, so that this is far behind it.
+   */
+  longestExpiry(): number | undefined
   /**
    * A write conditional on this claim still holding the lease. Lost answers make a write come twice,
    * so a failed condition is read as "was that me?" first.
@@ -78,7 +82,15 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
     return answer.applied ? { kind: 'done' } : decideHeld(answer.existing, token, intent)
   }
 
-  async function renew(change: Pick<RecordChange, 'step'> = {}, untilMs = 0): Promise<void> {
+  /** Renewals wait for one another: of two at once, the one sent first could arrive last and shorten the lease again. */
+  let renewals: Promise<void> = Promise.resolve()
+  function renew(change: Pick<RecordChange, 'step'> = {}, untilMs = 0): Promise<void> {
+    const renewed = renewals.then(() => renewNow(change, untilMs))
+    renewals = renewed.catch(() => undefined)
+    return renewed
+  }
+
+  async function renewNow(change: Pick<RecordChange, 'step'>, untilMs: number): Promise<void> {
     const until = Math.max(leaseUntil, untilMs, leaseFrom(settings, takeover, clock.now(), deadlineMs).leaseUntil)
     const answer = await write('extend', {
       ...change,
@@ -90,9 +102,16 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
       watch.lost()
       throw new LeaseLostError()
     }
-    leaseUntil = Math.max(leaseUntil, until)
+    leaseUntil = until
     watch.moved(lastMoment(leaseUntil))
   }
 
-  return Object.freeze({ watch, giveUpAtMs, expiry: () => expiry(), write, renew })
+  return Object.freeze({
+    watch,
+    giveUpAtMs,
+    expiry: () => expiry(),
+    longestExpiry: () => expiry(clock.now() + 2 * YEAR_SECONDS * 1000),
+    write,
+    renew,
+  })
 }

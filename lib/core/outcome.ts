@@ -14,10 +14,11 @@ export type Outcome =
 /** An outcome that is known to be storable; `persist` writes its parts, if it has any, and answers what points at them. */
 export interface EncodedOutcome {
   readonly kind: StoredOutcome['kind']
-  persist(giveUpAtMs: number): Promise<StoredOutcome>
+  /** @param expiresAt - when the record that will point at the parts expires, in seconds; `undefined`: never */
+  persist(giveUpAtMs: number, expiresAt: number | undefined): Promise<StoredOutcome>
 }
 
-type Writer = Pick<Settings, 'store' | 'clock' | 'newId' | 'random' | 'retentionSeconds'>
+type Writer = Pick<Settings, 'store' | 'clock' | 'newId' | 'random'>
 
 /** Parts outlive the record that points at them by this much, in seconds, so that no reader ever finds it dangling. */
 const PARTS_OUTLIVE_SECONDS = 7 * 86_400
@@ -35,8 +36,8 @@ export async function encodeOutcome(writer: Writer, outcome: Outcome): Promise<E
   }
   return {
     kind: outcome.kind,
-    async persist(giveUpAtMs) {
-      const value = await save(writer, unsaved, giveUpAtMs)
+    async persist(giveUpAtMs, expiresAt) {
+      const value = await save(writer, unsaved, giveUpAtMs, expiresAt)
       return failure === undefined ? { kind: 'value', value } : { kind: 'failure', failure, value }
     },
   }
@@ -59,11 +60,15 @@ function withoutValue(failure: StoredFailure): EncodedOutcome {
   return { kind: 'failure', persist: async () => ({ kind: 'failure', failure }) }
 }
 
-async function save(writer: Writer, unsaved: Unsaved, giveUpAtMs: number): Promise<StoredValue> {
+async function save(
+  { store, clock, random, newId }: Writer,
+  unsaved: Unsaved,
+  giveUpAtMs: number,
+  recordExpiresAt: number | undefined,
+): Promise<StoredValue> {
   if (unsaved.kind !== 'parts') return unsaved
-  const { store, clock, random, newId, retentionSeconds } = writer
   const partsId = newId()
-  const expiresAt = Math.ceil(clock.now() / 1000) + retentionSeconds + PARTS_OUTLIVE_SECONDS
+  const expiresAt = recordExpiresAt === undefined ? undefined : recordExpiresAt + PARTS_OUTLIVE_SECONDS
   await untilAnswered(() => store.putParts({ partsId, parts: unsaved.parts, expiresAt }), { clock, random, giveUpAtMs })
   const { parts, length, sha256 } = unsaved
   return { kind: 'parts', partsId, count: parts.length, length, sha256 }

@@ -2,6 +2,7 @@ import { type Claim, claim } from './claim.ts'
 import type { OperationRequest } from './execution.ts'
 import type { Settings } from './options.ts'
 import { isLeaseRunning } from './record.ts'
+import { inProgress } from './refusal.ts'
 import type { Report } from './report.ts'
 
 const FIRST_PAUSE_MS = 50
@@ -15,16 +16,26 @@ const ANSWER_RESERVE_MS = 500
  */
 export async function claimPatiently(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
   const { clock, store, inFlightWaitMs, clockSkewMs } = settings
-  let answer = await claim(settings, report, request)
-  if (inFlightWaitMs === 0) return answer
+  const first = await claim(settings, report, request)
+  if (inFlightWaitMs === 0 || first.kind !== 'in-progress') return first
   const deadlineMs = (request.deadlineMs ?? Number.POSITIVE_INFINITY) - ANSWER_RESERVE_MS
   const untilMs = Math.min(clock.now() + inFlightWaitMs, deadlineMs)
-  for (let pauseMs = FIRST_PAUSE_MS; answer.kind === 'in-progress'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    if (clock.now() + pauseMs > untilMs) return answer
+  let refusal = first
+  for (
+    let pauseMs = FIRST_PAUSE_MS;
+    clock.now() + pauseMs <= untilMs;
+    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+  ) {
     await clock.wait(pauseMs)
     const record = await store.get(request.id).catch(() => undefined)
-    if (record !== undefined && isLeaseRunning(record, { nowMs: clock.now(), clockSkewMs })) continue
-    answer = await claim(settings, report, request)
+    if (record !== undefined && isLeaseRunning(record, { nowMs: clock.now(), clockSkewMs })) {
+      refusal = inProgress(settings, record)
+      continue
+    }
+    const answer = await claim(settings, report, request)
+    if (answer.kind === 'store-unavailable') return { ...answer, hasBegun: true }
+    if (answer.kind !== 'in-progress') return answer
+    refusal = answer
   }
-  return answer
+  return refusal
 }

@@ -33,7 +33,6 @@ export interface RecordChange {
   readonly leaseUntil: number | undefined
   readonly expiresAt: number | undefined
   readonly updatedAtMs: number
-  readonly fingerprint?: string
   readonly outcome?: StoredOutcome
   readonly resumeAtMs?: number | undefined
   readonly crashes?: number
@@ -54,8 +53,8 @@ export interface Parts {
   readonly partsId: string
   /** In order; each at most {@link PART_BYTES} long. */
   readonly parts: readonly Uint8Array[]
-  /** When the pieces may be deleted, in seconds. */
-  readonly expiresAt: number
+  /** When the pieces may be deleted, in seconds. Absent: never. */
+  readonly expiresAt: number | undefined
 }
 
 /** The most bytes one part may have: DynamoDB's 400 KB item limit less keys and names. */

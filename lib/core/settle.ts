@@ -69,12 +69,13 @@ async function changeFor(
     'error' in settlement
       ? await encodeFailure(settings, settlement.error)
       : await encodeOutcome(settings, { kind: 'value', value: settlement.value })
-  const outcome = await encoded.persist(nowMs)
+  const expiresAt = expiryAfter(nowMs, settings.retentionSeconds)
+  const outcome = await encoded.persist(nowMs, expiresAt)
   if ('value' in settlement && outcome.kind === 'failure') throw new OutcomeUnstorableError(outcome.failure.message)
   return {
     ...common,
     status: outcome.kind === 'value' ? 'COMPLETED' : 'FAILED',
     outcome,
-    expiresAt: expiryAfter(nowMs, settings.retentionSeconds),
+    expiresAt,
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   InvalidOptionError,
   isLambdaOnceError,
   LeaseLostError,
@@ -13,6 +14,7 @@ import type { Settings } from './options.ts'
 import { decodeStored, encodeOutcome } from './outcome.ts'
 import type { StepRecord } from './record.ts'
 import { checkStep, type StepContext, type StepOptions } from './step-options.ts'
+import { noteBeside } from './suppressed.ts'
 
 /** The steps of one attempt. */
 export interface Steps {
@@ -21,8 +23,10 @@ export interface Steps {
   readonly open: readonly string[]
   /** The step whose outcome was found to be unknown, in this attempt. */
   readonly unknownStep: string | undefined
-  /** What the record now holds. */
-  readonly recorded: Readonly<Record<string, StepRecord>>
+  /** Whether there is a step that may have left something behind: recorded, or tried in this attempt. */
+  readonly haveBegun: boolean
+  /** Whether a step had its effect in this attempt, and its result could not be recorded. */
+  readonly isUnrecorded: boolean
   /** Whether the error came out of a step whose result is not recorded: running again is safe by the step's own means. */
   isFromStep(error: unknown): boolean
   /** Lets no step begin any more, and waits for those that run: `false` when the deadline came first. */
@@ -32,15 +36,28 @@ export interface Steps {
 /** DynamoDB bills a write by the size of the item, and 400 KB is its limit; this many steps leave a record below 60 KB. */
 const MAX_STEPS = 40
 
+/** Errors of a step that say what became of it, or of its operation: running it again is not what they ask for. */
+const FINAL_CODES: readonly ErrorCode[] = [
+  'UNKNOWN_OUTCOME',
+  'OUTCOME_UNSTORABLE',
+  'OUTCOME_NOT_RECORDED',
+  'OUTCOME_LOST',
+  'LEASE_LOST',
+  'INVALID_OPTION',
+]
+
 export function createSteps(settings: Settings, lease: Lease, held: HeldRecord): Steps {
   const { store, clock } = settings
   const recorded: Record<string, StepRecord> = Object.assign(Object.create(null), held.steps)
   const used = new Set<string>()
+  /** Used, and not known to have done nothing. */
+  const tried = new Set<string>()
   const open = new Map<string, Promise<unknown>>()
   const fromStep = new WeakSet<object>()
   let primitiveFromStep = false
   let closed = false
   let unknownStep: string | undefined
+  let isUnrecorded = false
 
   const contextOf = (name: string): StepContext => ({
     idempotencyKey: hashOfParts([held.id, held.fingerprint, name]),
@@ -66,7 +83,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     let lost: OutcomeUnstorableError | undefined
     try {
-      const stored = await encoded.persist(lease.giveUpAtMs())
+      const stored = await encoded.persist(lease.giveUpAtMs(), lease.longestExpiry())
       if (stored.kind === 'value') {
         await write(name, { kind: 'done', value: stored.value })
       } else {
@@ -74,7 +91,9 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
         lost = resultLost(name, stored.failure.message)
       }
     } catch (error) {
-      throw isLambdaOnceError(error, 'LEASE_LOST') ? error : new OutcomeNotRecordedError(value, error)
+      if (isLambdaOnceError(error, 'LEASE_LOST')) throw error
+      isUnrecorded = true
+      throw new OutcomeNotRecordedError(value, error)
     }
     if (lost !== undefined) throw lost
     return value
@@ -86,7 +105,8 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     startedAtMs: number,
     { onUnknown, keyValidSeconds, probe }: StepOptions<T>,
   ): Promise<{ readonly kind: 'done'; readonly value: T } | { readonly kind: 'run' }> {
-    const keyIsValid = keyValidSeconds === undefined || clock.now() < startedAtMs + keyValidSeconds * 1000
+    const { clockSkewMs } = settings
+    const keyIsValid = keyValidSeconds === undefined || clock.now() + clockSkewMs < startedAtMs + keyValidSeconds * 1000
     const found = await probe?.(contextOf(name))
     if (found?.kind === 'done') return { kind: 'done', value: await record(name, found.value) }
     const mayRun = found === undefined ? onUnknown !== 'stop' : found.kind === 'not-done'
@@ -110,19 +130,38 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     }
     const marked = options.onUnknown === 'stop' || options.keyValidSeconds !== undefined
     if (marked && before === undefined) await write(name, { kind: 'started', startedAtMs: clock.now() })
+    tried.add(name)
     let value: T
     try {
       value = await work(contextOf(name))
     } catch (error) {
       // Only the certainty that nothing happened closes a start mark; a time-out leaves it open. One of an earlier
       // attempt stays: this attempt knows nothing of what that one did, and its time must not move.
-      if (before === undefined && recorded[name]?.kind === 'started' && isLambdaOnceError(error, 'NO_EFFECT'))
-        await write(name, undefined)
-      if (typeof error === 'object' && error !== null) fromStep.add(error)
-      else primitiveFromStep = true
+      if (before === undefined && isLambdaOnceError(error, 'NO_EFFECT')) await undo(name, error)
       throw error
     }
     return record(name, value)
+  }
+
+  async function undo(name: string, error: unknown): Promise<void> {
+    tried.delete(name)
+    if (recorded[name] === undefined) return
+    try {
+      await write(name, undefined)
+    } catch (storeError) {
+      noteBeside(error, storeError)
+    }
+  }
+
+  /** Remembers what came out of a step, its own machinery included: nothing was recorded, and a repetition is safe. */
+  async function guarded<T>(running: Promise<T>): Promise<T> {
+    try {
+      return await running
+    } catch (error) {
+      if (typeof error !== 'object' || error === null) primitiveFromStep = true
+      else if (!FINAL_CODES.some((code) => isLambdaOnceError(error, code))) fromStep.add(error)
+      throw error
+    }
   }
 
   function step<T>(
@@ -136,7 +175,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
       throw new InvalidOptionError(`step("${name}"): the name was used before in this attempt. Give each step its own.`)
     }
     used.add(name)
-    const running = runStep(name, work, options)
+    const running = guarded(runStep(name, work, options))
     open.set(name, running)
     const settled = () => open.delete(name)
     running.then(settled, settled)
@@ -152,7 +191,12 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     get unknownStep() {
       return unknownStep
     },
-    recorded,
+    get haveBegun() {
+      return tried.size > 0 || Object.keys(recorded).length > 0
+    },
+    get isUnrecorded() {
+      return isUnrecorded
+    },
     isFromStep: (error: unknown) =>
       typeof error === 'object' && error !== null ? fromStep.has(error) : primitiveFromStep,
     async close() {

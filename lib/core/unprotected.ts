@@ -13,7 +13,7 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
   )
   const end = async () => {
     lease.stop()
-    return { kind: 'kept' } as const
+    return { kind: 'unprotected' } as const
   }
   return Object.freeze({
     operation: operationView({

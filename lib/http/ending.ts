@@ -1,7 +1,7 @@
-import type { Refusal } from '../core/claim.ts'
 import { NOT_EXECUTED_STATUSES } from '../core/disposition.ts'
 import { isLambdaOnceError } from '../core/errors.ts'
 import type { Ending } from '../core/execution.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { Admitted } from './admission.ts'
 import { errorAnswer } from './answer/failure.ts'
 import { refusalAnswer } from './answer/refusal.ts'
@@ -92,6 +92,7 @@ function refusalBy(ending: Ending): Refusal | undefined {
     case 'recorded':
       return ending.as === 'unknown' ? { kind: 'unknown' } : undefined
     case 'kept':
+    case 'unprotected':
     case 'unrecorded':
       return undefined
     case 'outdone':

@@ -47,15 +47,26 @@ describe('what a thrown error means', () => {
 
 describe('a release', () => {
   test.each([
-    [1, {}, 'release'],
-    [2, {}, 'fail'],
-    [1, { charge: {} }, 'resume'],
-    [2, { charge: {} }, 'resume'],
-  ] as const)('in attempt %i with steps %j is a %s', (attempt, steps, verdict) => {
-    expect(permittedDisposition('release', { attempt, steps })).toBe(verdict)
+    [1, false, 'release'],
+    [2, false, 'fail'],
+    [1, true, 'resume'],
+    [2, true, 'resume'],
+  ] as const)('in attempt %i, with steps: %j, is a %s', (attempt, hasSteps, verdict) => {
+    expect(permittedDisposition('release', { attempt, hasSteps, isUnrecorded: false })).toBe(verdict)
   })
 
   test('falls back as the caller says', () => {
-    expect(permittedDisposition('release', { attempt: 2, steps: {} }, 'resume')).toBe('resume')
+    const traces = { attempt: 2, hasSteps: false, isUnrecorded: false }
+    expect(permittedDisposition('release', traces, 'resume')).toBe('resume')
+  })
+
+  test.each([
+    ['release', 'keep'],
+    ['resume', 'keep'],
+    ['fail', 'fail'],
+    ['unknown', 'unknown'],
+    ['keep', 'keep'],
+  ] as const)('or any other way to give the lease up is none after an unrecorded step: %s is %s', (wished, verdict) => {
+    expect(permittedDisposition(wished, { attempt: 1, hasSteps: true, isUnrecorded: true })).toBe(verdict)
   })
 })

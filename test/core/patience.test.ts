@@ -2,16 +2,22 @@ import { describe, expect, test, vi } from 'vitest'
 import { createIdempotency, type IdempotencyOptions, RetryLater } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { fakeClock } from './fake-clock.ts'
-import { faultyStore } from './faulty-store.ts'
+import { type Fault, faultyStore } from './faulty-store.ts'
 import { ORDER } from './harness.ts'
 
 function setUp(options: Partial<IdempotencyOptions> = {}) {
   const clock = fakeClock()
-  const store = faultyStore(memoryStore(), {})
+  const faults = { get: [] as Fault[], put: [] as Fault[] }
+  const faulty = faultyStore(memoryStore(), faults)
+  const failNext = (...methods: ('get' | 'put')[]) => {
+    for (const method of methods) faults[method].push('not-applied')
+  }
+  const store = { ...faulty, failNext }
   const pauses: number[] = []
   const during: (() => void)[] = []
   const wait: typeof clock.wait = async (ms, signal) => {
     await clock.wait(ms, signal)
+    if (signal !== undefined) return
     pauses.push(ms)
     during.shift()?.()
     for (let turn = 0; turn < 50; turn++) await Promise.resolve()
@@ -46,6 +52,21 @@ describe('a repetition that waits for the first one', () => {
     void idempotency.run(ORDER, () => new Promise(() => undefined))
     await expect(idempotency.run(ORDER, () => 'again')).rejects.toMatchObject({ code: 'IN_PROGRESS' })
     expect(pauses).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000])
+  })
+
+  test('is told the time that is left when it is refused, not what was left before it waited', async () => {
+    const { idempotency } = setUp()
+    void idempotency.run(ORDER, () => new Promise(() => undefined))
+    await expect(idempotency.run(ORDER, () => 'again')).rejects.toMatchObject({ retryAfterSeconds: 57 })
+  })
+
+  test("does not run beside the first one under onStoreError: 'open' when the store fails while it waits", async () => {
+    const { idempotency, store, during } = setUp({ onStoreError: 'open' })
+    void idempotency.run(ORDER, () => new Promise(() => undefined))
+    during.push(() => store.failNext('get', 'put', 'get'))
+    const work = vi.fn()
+    await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(work).not.toHaveBeenCalled()
   })
 
   test('never waits past its own deadline', async () => {

@@ -52,6 +52,6 @@ test('an unprotected execution runs with an operation of its own, and writes not
   const execution = engine.unprotected(engine.request({ ...common, key: 'own' }))
   expect(execution.operation).toMatchObject({ key: 'own', attempt: 1 })
   expect(await execution.operation.step('count', () => 5)).toBe(5)
-  expect(await execution.complete(1)).toEqual({ kind: 'kept' })
+  expect(await execution.complete(1)).toEqual({ kind: 'unprotected' })
   expect(store.records()).toEqual([])
 })

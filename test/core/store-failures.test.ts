@@ -40,6 +40,14 @@ describe('a claim whose answer is lost', () => {
     expect(store.calls).toEqual(['put'])
   })
 
+  test('fails closed when writes are throttled and reads are not, with growing pauses between its tries', async () => {
+    const { idempotency, store, clock } = faulty({ put: times(9, 'not-applied') })
+    const startMs = clock.now()
+    await expect(idempotency.run(ORDER, vi.fn())).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(store.calls.filter((call) => call === 'put')).toHaveLength(5)
+    expect(clock.now() - startMs).toBe((50 + 100 + 200 + 400 + 800) / 2)
+  })
+
   test('never runs without a claim when the record keeps vanishing', async () => {
     const memory = memoryStore()
     const vanishing = { ...memory, put: async () => ({ applied: false as const, existing: undefined }) }
@@ -168,6 +176,62 @@ describe('a stored outcome whose parts are lost', () => {
     await expect(damaged.run(ORDER, work)).rejects.toMatchObject({ code: 'OUTCOME_LOST' })
     expect(work).not.toHaveBeenCalled()
   })
+})
+
+describe('a store that does not answer', () => {
+  const context = { getRemainingTimeInMillis: () => 3_000 }
+  const silent = (method: 'put' | 'update', options: Partial<IdempotencyOptions> = {}) => {
+    const harness = faulty({})
+    const store = { ...harness.memory, [method]: () => new Promise(() => undefined) }
+    const { clock } = harness
+    return { ...harness, idempotency: createIdempotency({ store, clock, namespace: 'payments', ...options }) }
+  }
+  /** Lets the fake time run until the promise settles. */
+  async function settled<T>(promise: Promise<T>, { clock }: ReturnType<typeof silent>): Promise<T> {
+    const over = promise.then(
+      () => true,
+      () => true,
+    )
+    while (!(await Promise.race([over, new Promise<boolean>((resolve) => setImmediate(resolve, false))]))) {
+      clock.advance(100)
+    }
+    return promise
+  }
+
+  test('fails the claim closed before the invocation ends', async () => {
+    const harness = silent('put')
+    const startMs = harness.clock.now()
+    const work = vi.fn()
+    const silence = settled(harness.idempotency.run({ ...ORDER, context }, work), harness)
+    await expect(silence).rejects.toThrow(/not answered before the end of the invocation/)
+    expect(harness.clock.now() - startMs).toBeLessThan(3_000)
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  test('gives the value to its caller before the invocation ends when it is the completion', async () => {
+    const harness = silent('update')
+    const startMs = harness.clock.now()
+    const silence = settled(
+      harness.idempotency.run({ ...ORDER, context }, () => 'done'),
+      harness,
+    )
+    await expect(silence).rejects.toMatchObject({ code: 'OUTCOME_NOT_RECORDED', value: 'done' })
+    expect(harness.clock.now() - startMs).toBeLessThan(3_000)
+    expect(harness.record()?.status).toBe('IN_PROGRESS')
+  })
+})
+
+test("onStoreError: 'open' never runs an operation that was seen to have begun", async () => {
+  const { idempotency, clock, record } = faulty(
+    { update: times(9, 'not-applied'), get: ['not-applied'] },
+    { onStoreError: 'open' },
+  )
+  void idempotency.run(ORDER, () => new Promise(() => undefined))
+  await vi.waitFor(() => expect(record()).toBeDefined())
+  clock.advance(12_000)
+  const work = vi.fn()
+  await expect(idempotency.run(ORDER, work)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(work).not.toHaveBeenCalled()
 })
 
 test("onStoreError: 'open' never runs an operation that was seen to be finished", async () => {

@@ -1,7 +1,7 @@
-import type { Refusal } from '../../core/claim.ts'
 import { InvalidOptionError } from '../../core/errors.ts'
 import { show } from '../../core/guards.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { Refusal } from '../../core/refusal.ts'
 import { fieldsOf } from '../fields.ts'
 import type { HttpSettings } from '../options.ts'
 import type { Shape } from '../request/event.ts'

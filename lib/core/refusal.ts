@@ -1,0 +1,91 @@
+import type { Decision } from './decide.ts'
+import { isLambdaOnceError, StoreUnavailableError } from './errors.ts'
+import type { OperationRequest } from './execution.ts'
+import type { Settings } from './options.ts'
+import { decodeOutcome, type Outcome } from './outcome.ts'
+import type { OperationRecord } from './record.ts'
+import type { Report } from './report.ts'
+
+/** Why an operation was not run. */
+export type Refusal =
+  | { readonly kind: 'replay'; readonly outcome: Outcome; readonly attempt: number }
+  /** The outcome is there, but cannot be read whole: neither replayed nor run. */
+  | { readonly kind: 'outcome-lost'; readonly error: unknown }
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'waiting'; readonly retryAfterMs?: number }
+  | { readonly kind: 'in-progress'; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'store-unavailable'
+      readonly error: StoreUnavailableError
+      /** The operation was seen to have begun: somebody may be working, or has been. It must not run without a claim. */
+      readonly hasBegun: boolean
+    }
+
+/** The answer to a claim that the record seen forbids. */
+export async function refuse(
+  settings: Settings,
+  report: Report,
+  request: OperationRequest,
+  seen: OperationRecord,
+  decision: Exclude<Decision, { kind: 'claimed' | 'replace' | 'takeover' }>,
+): Promise<Refusal> {
+  const { attempt } = seen
+  switch (decision.kind) {
+    case 'replay':
+      return replay(settings, report, request, seen)
+    case 'mismatch':
+      report({ type: 'mismatched', attempt }, request.id)
+      return decision
+    case 'unknown':
+      report({ type: 'unknown', attempt }, request.id)
+      return decision
+    case 'waiting': {
+      const { resumeAtMs } = decision
+      report({ type: 'waiting', attempt }, request.id)
+      return { kind: 'waiting', ...(resumeAtMs !== undefined && untilMs(settings, resumeAtMs)) }
+    }
+    case 'in-progress': {
+      const { leaseUntil } = decision
+      report({ type: 'conflicted', attempt, ...(leaseUntil !== undefined && { leaseUntil }) }, request.id)
+      return inProgress(settings, decision)
+    }
+  }
+}
+
+/** "In progress", with the time left until a repetition could help, counted from now. */
+export function inProgress(
+  settings: Settings,
+  { leaseUntil }: { readonly leaseUntil?: number },
+): Extract<Refusal, { kind: 'in-progress' }> {
+  return {
+    kind: 'in-progress',
+    ...(leaseUntil !== undefined && untilMs(settings, leaseUntil + settings.clockSkewMs)),
+  }
+}
+
+function untilMs({ clock }: Settings, atMs: number): { readonly retryAfterMs: number } {
+  return { retryAfterMs: Math.max(0, atMs - clock.now()) }
+}
+
+/** A claim that failed with the store. Fails closed. */
+export function storeUnavailable(error: unknown, hasBegun: boolean): Refusal {
+  return { kind: 'store-unavailable', error: new StoreUnavailableError(error), hasBegun }
+}
+
+async function replay(
+  settings: Settings,
+  report: Report,
+  request: OperationRequest,
+  { attempt, outcome, status }: OperationRecord,
+): Promise<Refusal> {
+  try {
+    if (outcome === undefined) throw new TypeError('A finished record has no outcome.')
+    const decoded = await decodeOutcome(settings.store, outcome)
+    report({ type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED' }, request.id)
+    return { kind: 'replay', outcome: decoded, attempt }
+  } catch (error) {
+    report({ type: 'store-error', during: 'replay', error }, request.id)
+    return isLambdaOnceError(error, 'STORE') ? storeUnavailable(error, true) : { kind: 'outcome-lost', error }
+  }
+}

@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Order, ordersApi } from './orders/place-order.ts'
 import { requestPaymentOn } from './orders/request-payment.ts'
+import { type Saved, whatIsSaved } from './orders/saved-order.ts'
 import { environmentVariable } from './shared/environment.ts'
 import { serviceIdempotency } from './shared/idempotency.ts'
 
@@ -18,7 +18,7 @@ const PATIENCE = {
 }
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient(PATIENCE))
 
-async function saveOrder(order: Order): Promise<boolean> {
+async function saveOrder(order: Order): Promise<Saved> {
   try {
     await documents.send(
       new PutCommand({
@@ -28,17 +28,28 @@ async function saveOrder(order: Order): Promise<boolean> {
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     )
-    return true
+    return 'payment-due'
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException) || error.Item === undefined) throw error
-    // The row outlives the idempotency record, so a key that comes again after its retention meets it, too.
-    const { status: _status, createdAt: _createdAt, ...existing } = unmarshall(error.Item)
-    return isDeepStrictEqual(existing, order)
+    return whatIsSaved(unmarshall(error.Item), order, Date.now())
   }
+}
+
+async function notePaymentRequested(orderId: string): Promise<void> {
+  await documents.send(
+    new UpdateCommand({
+      TableName: ORDERS_TABLE,
+      Key: { orderId },
+      UpdateExpression: 'SET paymentRequestedAt = :now',
+      ConditionExpression: 'attribute_exists(orderId)',
+      ExpressionAttributeValues: { ':now': new Date().toISOString() },
+    }),
+  )
 }
 
 export const handler = ordersApi({
   idempotency: serviceIdempotency('orders'),
   saveOrder,
   requestPayment: requestPaymentOn(new SQSClient(PATIENCE), PAYMENTS_QUEUE_URL),
+  notePaymentRequested,
 })

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { idempotentHttp, type OperationContext } from '../../lib/http/index.ts'
 import { type Idempotency, type Operation, RetryLater } from '../../lib/index.ts'
 import { CurrencySchema, type Payment } from '../shared/payment.ts'
+import type { Saved } from './saved-order.ts'
 
 // The upper bounds keep every total a whole number that JavaScript can count to.
 const wholeNumber = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most))
@@ -24,11 +25,13 @@ const BodySchema = v.pipe(v.string(), v.parseJson(), OrderSchema)
 /** An order as it is kept, but for what changes later. */
 export type Order = v.InferOutput<typeof OrderSchema> & { readonly orderId: string; readonly totalCents: number }
 
-/** What placing an order does to the world; both must be safe to repeat for the same order. */
+/** What placing an order does to the world; all of it must be safe to repeat for the same order. */
 export interface OrderEffects {
-  /** Writes the order, unless an earlier attempt has. `false`: there is another order under this id. */
-  readonly saveOrder: (order: Order) => Promise<boolean>
+  /** Writes the order, unless an earlier attempt has. */
+  readonly saveOrder: (order: Order) => Promise<Saved>
   readonly requestPayment: (payment: Payment) => Promise<void>
+  /** Writes down, for longer than any key is remembered, that the payment was asked for. */
+  readonly notePaymentRequested: (orderId: string) => Promise<void>
 }
 
 type OrdersApi = middy.MiddyfiedHandler<
@@ -51,7 +54,7 @@ export function ordersApi({
 async function placeOrder(
   event: APIGatewayProxyEventV2WithJWTAuthorizer,
   operation: Operation,
-  { saveOrder, requestPayment }: OrderEffects,
+  { saveOrder, requestPayment, notePaymentRequested }: OrderEffects,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const parsed = v.safeParse(BodySchema, event.isBase64Encoded ? fromBase64(event.body) : event.body)
   if (!parsed.success) {
@@ -63,10 +66,20 @@ async function placeOrder(
   const totalCents = items.reduce((sum, { quantity, unitPriceCents }) => sum + quantity * unitPriceCents, 0)
   const orderId = orderIdOf(operation)
   try {
-    if (!(await saveOrder({ orderId, totalCents, ...parsed.output }))) return keyUsedBefore()
-    await requestPayment({ orderId, amountCents: totalCents, currency })
+    const saved = await saveOrder({ orderId, totalCents, ...parsed.output })
+    if (saved === 'other-order') return keyUsedBefore()
+    if (saved === 'payment-unknown') {
+      console.error(`It is not known whether the payment of ${orderId} was asked for. Look it up and note it.`)
+      // Nothing was done now: once somebody has looked, the same request gets another answer.
+      operation.release()
+      return paymentUnknown()
+    }
+    if (saved === 'payment-due') {
+      await requestPayment({ orderId, amountCents: totalCents, currency })
+      await notePaymentRequested(orderId)
+    }
   } catch (error) {
-    // Both effects are safe to repeat under this operation: the row is the same one, and the worker charges an order
+    // All effects are safe to repeat under this operation: the row is the same one, and the worker charges an order
     // once however often it is told. So whatever went wrong, the next try may simply do it all again.
     console.error(error)
     throw new RetryLater('The order could not be placed now.', { cause: error })
@@ -90,6 +103,10 @@ function badRequest(issues: readonly v.InferIssue<typeof BodySchema>[]): APIGate
 
 function keyUsedBefore(): APIGatewayProxyStructuredResultV2 {
   return problem(422, 'The idempotency key was used before for another order.')
+}
+
+function paymentUnknown(): APIGatewayProxyStructuredResultV2 {
+  return problem(409, 'The order was placed before, and it is not known whether its payment was asked for.')
 }
 
 /** A problem document, RFC 9457. */

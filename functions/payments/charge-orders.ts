@@ -2,7 +2,14 @@ import middy from '@middy/core'
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import * as v from 'valibot'
 import { type BatchContext, eachRecord, idempotentBatch } from '../../lib/batch/index.ts'
-import { type Idempotency, PermanentError, type StepContext } from '../../lib/index.ts'
+import {
+  type Idempotency,
+  isLambdaOnceError,
+  NoEffectError,
+  PermanentError,
+  RetryLater,
+  type StepContext,
+} from '../../lib/index.ts'
 import { type Payment, PaymentSchema } from '../shared/payment.ts'
 
 /** Leaves the function, which has 5 seconds, time to record what became of the charge. */
@@ -14,8 +21,11 @@ const PROVIDER_TIMEOUT_MS = 3_000
  */
 const PROVIDER_KEY_VALID_SECONDS = 86_400
 
-/** Client errors that say "come again"; 409 is a provider's answer while it still works on the same key. */
-const COME_AGAIN: readonly number[] = [408, 409, 425, 429]
+/** What says that this very charge is refused. No other answer does: one that may be our own mistake is not the order's. */
+const REFUSED: readonly number[] = [400, 402, 422]
+
+/** Our credentials or our URL are wrong, so that nothing can have been charged. */
+const NOT_LET_IN: readonly number[] = [401, 403, 404]
 
 const ChargeSchema = v.object({ chargeId: v.string() })
 type Charge = v.InferOutput<typeof ChargeSchema>
@@ -42,9 +52,14 @@ export function paymentsWorker({ idempotency, providerUrl }: PaymentsWorkerOptio
     )
     .handler(
       eachRecord<Payment>(async ({ body: payment }, { step }) => {
-        await step('charge', (context) => charge(providerUrl, payment, context), {
-          keyValidSeconds: PROVIDER_KEY_VALID_SECONDS,
-        })
+        try {
+          await step('charge', (context) => charge(providerUrl, payment, context), {
+            keyValidSeconds: PROVIDER_KEY_VALID_SECONDS,
+          })
+        } catch (error) {
+          // It has closed the step. An operation of several attempts could not be released, and would fail for good.
+          throw isLambdaOnceError(error, 'NO_EFFECT') ? new RetryLater(error.message, { cause: error }) : error
+        }
       }),
     )
 }
@@ -61,6 +76,6 @@ async function charge(providerUrl: string, payment: Payment, { idempotencyKey, s
   const text = await response.text()
   if (response.ok) return v.parse(v.pipe(v.string(), v.parseJson(), ChargeSchema), text)
   const failure = `The payment provider answered ${response.status}.`
-  const isRefusal = response.status >= 400 && response.status < 500 && !COME_AGAIN.includes(response.status)
-  throw isRefusal ? new PermanentError(failure) : new Error(failure)
+  if (REFUSED.includes(response.status)) throw new PermanentError(failure)
+  throw NOT_LET_IN.includes(response.status) ? new NoEffectError(failure) : new Error(failure)
 }

@@ -1,20 +1,25 @@
 import { rmSync } from 'node:fs'
-import { SQSClient } from '@aws-sdk/client-sqs'
 import { freePort } from './engines/free-port.ts'
 import { startSqsEmulator } from './engines/sqs-emulator.ts'
-import { type Poller, type PollerOptions, startPoller } from './event-source-mapping/poller.ts'
-import { type HttpApi, startHttpApi } from './http-api/gateway.ts'
+import { type EventSourcesOptions, startEventSources } from './event-sources.ts'
+import { startHttpApi } from './http-api/gateway.ts'
 import { createTokenIssuer, type TokenIssuer } from './http-api/token-issuer.ts'
 import type { InvocableFunction } from './lambda/invocation.ts'
 import type { Platform } from './platform/platform.ts'
+import { runnablePart } from './platform/runnable-part.ts'
 import { createQueues } from './template/deploy.ts'
 import { loadModel } from './template/load.ts'
-import type { LocalModel, LocalQueue } from './template/model.ts'
+import type { LocalModel } from './template/model.ts'
 
 const REGION = 'eu-central-1'
 
+type EventSourceSettings = Pick<
+  EventSourcesOptions,
+  'visibilitySecondsOf' | 'scheduleEverySeconds' | 'afterSuccess' | 'onBatch' | 'onScheduledRun'
+>
+
 /** Options of {@link startLocalService}. */
-export interface LocalServiceOptions {
+export interface LocalServiceOptions extends EventSourceSettings {
   /** The cloud assembly, `cdk.out`. */
   readonly assemblyDirectory: string
   readonly logDirectory: string
@@ -22,32 +27,34 @@ export interface LocalServiceOptions {
   readonly platform: Platform
   /** Replaces variables the template gives its functions (those that have them). */
   readonly environmentOverrides: { readonly [name: string]: string }
-  /** Receives from a queue with this visibility instead of the template's. */
-  readonly visibilitySecondsOf?: (queue: LocalQueue, functionTimeoutSeconds: number) => number
   /** Invocations of a function at once at most, where the template sets no limit. @defaultValue 8 */
   readonly maxEnvironments?: number
   /** @defaultValue a free port */
   readonly apiPort?: number
-  readonly afterSuccess?: PollerOptions['afterSuccess']
-  readonly onBatch?: PollerOptions['onBatch']
   /** Sees every line a function writes. */
   readonly onLine?: (functionName: string, line: string) => void
 }
 
 /** The synthesized service, running on this machine. */
 export interface LocalService {
+  /** What of the template runs here. */
   readonly model: LocalModel
+  /** What the platform cannot run, in words. */
+  readonly leftOut: readonly string[]
   readonly apiEndpoint: string
   readonly sqsEndpoint: string
   readonly tokens: TokenIssuer
-  /** Takes no new batch; resolves when those in flight are done. */
+  /** No stream has a record left, as far as its poller has looked. */
+  streamsAreIdle(): boolean
+  /** Takes no new batch and runs no schedule; resolves when what is in flight is done. */
   stopPolling(): Promise<void>
   /** Stops everything. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the queues, creates what the template says, and runs its functions, routes and queues.
+ * Starts the queues, creates what the template says, and runs its functions with all that leads to them: routes, queues,
+ * streams and schedules.
  *
  * @throws UnsupportedTemplateError when the template has something that cannot be run locally.
  */
@@ -68,7 +75,8 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     running.push(sqs)
     const apiPort = options.apiPort ?? (await freePort())
     const apiEndpoint = `http://127.0.0.1:${apiPort}`
-    const model = loadModel(options.assemblyDirectory, { region: REGION, sqsEndpoint: sqs.endpoint, apiEndpoint })
+    const whole = loadModel(options.assemblyDirectory, { region: REGION, sqsEndpoint: sqs.endpoint, apiEndpoint })
+    const { model, leftOut } = runnablePart(whole, options.platform)
     await Promise.all([options.platform.createTables(model), createQueues(model, sqs.endpoint)])
 
     const functions = startFunctions(model, sqs.endpoint, options)
@@ -80,7 +88,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
       if (found === undefined) throw new Error(`no function ${name} in the template`)
       return found
     }
-    const api: HttpApi = await startHttpApi({
+    const api = await startHttpApi({
       routes: model.routes,
       tokens,
       invoke: (functionName, event) => functionNamed(functionName).invoke(event),
@@ -88,23 +96,25 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     })
     running.push(api)
 
-    const client = new SQSClient({
-      endpoint: sqs.endpoint,
-      region: REGION,
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    const { dynamoDbEndpoint } = options.platform
+    const sources = await startEventSources({
+      ...options,
+      model,
+      sqsEndpoint: sqs.endpoint,
+      dynamoDbEndpoint,
+      functionNamed,
     })
-    const pollers = model.mappings.map((mapping): Poller => {
-      const queue = model.queues.find(({ arn }) => arn === mapping.queueArn)
-      if (queue === undefined) throw new Error(`${mapping.logicalId}: no queue ${mapping.queueArn} in the template`)
-      const worker = functionNamed(mapping.functionName)
-      const visibilitySeconds = options.visibilitySecondsOf?.(queue, worker.definition.timeoutSeconds)
-      return startPoller({ ...options, mapping, queue, worker, client, visibilitySeconds })
+    running.push({ stop: sources.stop })
+    return Object.freeze({
+      model,
+      leftOut,
+      apiEndpoint,
+      sqsEndpoint: sqs.endpoint,
+      tokens,
+      streamsAreIdle: sources.streamsAreIdle,
+      stopPolling: sources.stop,
+      stop,
     })
-    const stopPolling = async (): Promise<void> => {
-      await Promise.all(pollers.map((poller) => poller.stop()))
-    }
-    running.push({ stop: stopPolling })
-    return Object.freeze({ model, apiEndpoint, sqsEndpoint: sqs.endpoint, tokens, stopPolling, stop })
   } catch (error) {
     // What failed first is the news; a failure to stop after it is not.
     await stop().catch(() => undefined)
@@ -113,19 +123,19 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 }
 
 function startFunctions(
-  { functions, region }: LocalModel,
+  model: LocalModel,
   sqsEndpoint: string,
   options: LocalServiceOptions,
 ): ReadonlyMap<string, InvocableFunction> {
   const { platform, logDirectory, maxEnvironments } = options
   rmSync(logDirectory, { recursive: true, force: true })
   return new Map(
-    functions.map((definition) => {
+    model.functions.map((definition) => {
       const overrides = Object.fromEntries(
         Object.entries(options.environmentOverrides).filter(([name]) => name in definition.environment),
       )
       const onLine = (line: string): void => options.onLine?.(definition.name, line)
-      const start = { definition, region, sqsEndpoint, overrides, logDirectory, maxEnvironments, onLine }
+      const start = { definition, model, sqsEndpoint, overrides, logDirectory, maxEnvironments, onLine }
       return [definition.name, platform.startFunction(start)]
     }),
   )

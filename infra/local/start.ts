@@ -1,11 +1,13 @@
 // `npm start`: the service of the synthesized template on this machine, and the main job run through it.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
 import { findOrInstallJava } from './engines/java.ts'
 import { reportTable } from './job/report.ts'
-import { runService, type StartOptions, type Whereabouts } from './job/run-service.ts'
+import { runService } from './job/run-service.ts'
+import type { StartOptions, Whereabouts } from './job/start-options.ts'
+import { PARTS, type PartName } from './parts.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -21,14 +23,20 @@ function wholeNumber(least: number): (text: string) => number {
 
 const command = new Command('npm start --')
   .description(
-    'Runs the synthesized service locally, puts orders through it while workers are killed, and looks into the books.',
+    'Runs the synthesized service locally, puts orders through it while processes are killed, and looks into the books.',
   )
   .option('--orders <n>', 'orders to place; 0 with --serve only serves', wholeNumber(0), 200)
   .option(
     '--kills <n>',
-    'workers to kill -9 mid-flight (default: 5, fewer under 50 orders, one more per 100)',
+    'processes to kill -9 mid-flight (default: 5, fewer under 50 orders, one more per 100)',
     wholeNumber(0),
   )
+  .addOption(
+    new Option('--kill <functions...>', 'whose processes are killed')
+      .choices(PARTS.map(({ name }) => name))
+      .default(['payments-worker']),
+  )
+  .option('--schedule-every <seconds>', 'the period of schedules, instead of the template’s', wholeNumber(1), 5)
   .option('--seed <n>', 'decides the orders, the faults of the payment provider and the kills', wholeNumber(0), 1)
   .option(
     '--visibility <seconds>',
@@ -42,6 +50,8 @@ const command = new Command('npm start --')
 const flags = command.opts<{
   orders: number
   kills?: number
+  kill: PartName[]
+  scheduleEvery: number
   seed: number
   visibility?: number
   serve: boolean
@@ -68,6 +78,8 @@ try {
     assemblyDirectory: flags.assembly,
     orders: flags.orders,
     kills: where.kind === 'one-process' || flags.orders === 0 ? 0 : (flags.kills ?? killsFor(flags.orders)),
+    killParts: flags.kill,
+    scheduleEverySeconds: flags.scheduleEvery,
     seed: flags.seed,
     visibilitySeconds: flags.visibility,
     serve: flags.serve,

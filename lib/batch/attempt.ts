@@ -13,11 +13,9 @@ export async function attempt<B>(
 ): Promise<Verdict> {
   const leftMs = remainingTimeMs(context)
   if (leftMs !== undefined && leftMs < deadlineMarginMs) return { kind: 'failed', why: 'deadline' }
-  const { clock, onStoreError } = engine.settings
-  const request = leftMs === undefined ? operation : { ...operation, deadlineMs: clock.now() + leftMs }
+  const request = leftMs === undefined ? operation : { ...operation, deadlineMs: engine.settings.clock.now() + leftMs }
   try {
-    const answer = await engine.execute(request, (running) => handle(record, running, context))
-    return verdictOn(answer, onStoreError === 'open')
+    return verdictOn(await engine.execute(request, (running) => handle(record, running, context)))
   } catch (error) {
     // Only a store that breaks its contract throws here; its record must not take the neighbours along.
     engine.report({ type: 'store-error', during: 'claim', error }, operation.id)

@@ -1,5 +1,6 @@
 import type { SQSRecord } from 'aws-lambda'
 import { InvalidEventError } from '../core/errors.ts'
+import { refusePromise } from '../core/guards.ts'
 import type { Rejection } from '../core/ports.ts'
 import type { BatchSettings } from './options.ts'
 import { pathsOf } from './schema.ts'
@@ -12,6 +13,8 @@ export type Reading<T> =
 /**
  * The body, parsed and validated. The errors are made here: a parser's own message quotes the body, which must not get
  * into a log.
+ *
+ * @throws InvalidOptionError when the parser is async: that says nothing of the body
  */
 export async function readBody<B>(settings: BatchSettings<B>, record: SQSRecord): Promise<Reading<B>> {
   const { source, schema, parse } = settings
@@ -23,6 +26,7 @@ export async function readBody<B>(settings: BatchSettings<B>, record: SQSRecord)
   } catch {
     return poison('The body cannot be parsed.')
   }
+  refusePromise('parse', [parsed])
   // Without a schema the body's type is what the user says of the parser.
   if (schema === undefined) return { kind: 'read', value: parsed as B }
   try {

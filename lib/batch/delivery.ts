@@ -1,10 +1,13 @@
 import type { Context, SQSRecord } from 'aws-lambda'
-import { InvalidEventError, InvalidInputError, InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
+import { InvalidEventError, InvalidInputError, isLambdaOnceError } from '../core/errors.ts'
 import type { OperationRequest } from '../core/execution.ts'
-import { type KeyInput, normalizeScope, operationId } from '../core/identity.ts'
+import { refusePromise } from '../core/guards.ts'
+import { normalizeScope, operationId, type Scope } from '../core/identity.ts'
+import { requestIdOf } from '../core/invocation.ts'
 import type { Rejection } from '../core/ports.ts'
 import type { RequestParts } from '../core/request.ts'
 import { type Reading, readBody } from './body.ts'
+import { continued, redriveOf } from './continuation.ts'
 import type { BatchRecord, BatchSettings } from './options.ts'
 
 /** A record as it was delivered, and what it asks for. Computed once: handlers may change the record. */
@@ -33,7 +36,8 @@ interface Refused {
 /**
  * Reads every record by itself, so that a bad one does not take its neighbours along.
  *
- * @throws InvalidOptionError when the key is the invocation's request id
+ * @throws InvalidOptionError when key or scope is made of the invocation's request id, or an option is async that may
+ * not be: that is no fault of a record's
  */
 export function readDeliveries<B>(
   settings: BatchSettings<B>,
@@ -66,45 +70,53 @@ async function readDelivery<B>(settings: BatchSettings<B>, raw: SQSRecord, conte
 
   const key = reading('key', () => (settings.key === undefined ? source.key(raw) : settings.key(record, context)))
   if (key.kind === 'refused') return refused(key)
-  refuseRequestId(key.value, context)
-  const scope = reading('scope', () => scopeOf(settings, record, raw, context))
+  const given = reading('scope', () => scopeGiven(settings, record, raw, context))
+  if (given.kind === 'refused') return refused(given)
+  const scope = reading('scope', () => namingScope(given.value))
   if (scope.kind === 'refused') return refused(scope)
   const fingerprint = reading('fingerprint', () => fingerprintFrom(settings, record))
   if (fingerprint.kind === 'refused') return refused(fingerprint)
 
-  const operation = reading('key', () =>
-    engine.request({ key: key.value, scope: scope.value, fingerprint: fingerprint.value, contract: 'retry' }),
-  )
-  if (operation.kind === 'read') return { ...common, kind: 'request', record, operation: operation.value }
-  return refused(isLambdaOnceError(operation.error, 'INVALID_INPUT') ? { ...operation, why: 'fingerprint' } : operation)
-}
-
-function reading<T>(why: Rejection, read: () => T): Reading<T> {
+  const parts: RequestParts = {
+    key: key.value,
+    scope: scope.value,
+    fingerprint: fingerprint.value,
+    contract: 'retry',
+    requestId: requestIdOf(context),
+  }
   try {
-    return { kind: 'read', value: read() }
+    const asked = engine.request(parts)
+    const operation = { ...asked, ...redriveOf(settings, raw, asked.key), ...continued(namespace, raw) }
+    return { ...common, kind: 'request', record, operation }
   } catch (error) {
-    return { kind: 'refused', why, error }
+    if (isLambdaOnceError(error, 'INVALID_OPTION')) throw error
+    return refused({ why: isLambdaOnceError(error, 'INVALID_INPUT') ? 'fingerprint' : 'key', error })
   }
 }
 
-/** A redelivery comes in another invocation, so the request id would make every delivery a new operation. */
-function refuseRequestId(input: KeyInput, context: Context | undefined): void {
-  const requestId = context?.awsRequestId
-  const parts: readonly unknown[] = Array.isArray(input) ? input : [input]
-  if (typeof requestId === 'string' && requestId !== '' && parts.includes(requestId)) {
-    throw new InvalidOptionError(
-      'key must not give the invocation’s awsRequestId: every delivery has another one. Use a business id of the record.',
-    )
+/** What an option gives for the record. */
+function reading<T>(option: 'key' | 'scope' | 'fingerprint', read: () => T): Reading<T> {
+  let value: T
+  try {
+    value = read()
+  } catch (error) {
+    return { kind: 'refused', why: option, error }
   }
+  refusePromise(option, [value].flat())
+  return { kind: 'read', value }
 }
 
-function scopeOf<B>(
+function scopeGiven<B>(
   { scope, source }: BatchSettings<B>,
   record: BatchRecord<B>,
   raw: SQSRecord,
   context: Context,
-): readonly string[] {
-  const given = scope === undefined ? source.scope(raw) : typeof scope === 'function' ? scope(record, context) : scope
+): Scope {
+  if (scope === undefined) return source.scope(raw)
+  return typeof scope === 'function' ? scope(record, context) : scope
+}
+
+function namingScope(given: Scope): readonly string[] {
   const parts = normalizeScope(given)
   if (parts.some((part) => part !== '')) return parts
   throw new InvalidInputError(

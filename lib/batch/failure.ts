@@ -35,7 +35,7 @@ export async function noteFailure<B>(
   const { error, retryAfterMs } = verdict
   const record = delivery.source
   try {
-    onFailure({ why: verdict.why, record, ...(error !== undefined && { error }) })
+    await onFailure({ why: verdict.why, record, ...(error !== undefined && { error }) })
   } catch (thrown) {
     engine.report({ type: 'hook-failed', hook: 'onFailure', error: thrown }, id)
   }

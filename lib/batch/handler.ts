@@ -1,10 +1,9 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
 import {
   type IdempotentBatchOptions,
   type ParsedBatchOptions,
   type RecordHandler,
+  recordHandler,
   resolveBatchOptions,
   type ValidatedBatchOptions,
 } from './options.ts'
@@ -27,10 +26,8 @@ export function batchHandler<B>(options: ValidatedBatchOptions<B>, handle: Recor
 export function batchHandler<B = unknown>(options: ParsedBatchOptions<B>, handle: RecordHandler<B>): BatchHandler
 export function batchHandler<B>(options: IdempotentBatchOptions<B>, handle: RecordHandler<B>): BatchHandler {
   const settings = resolveBatchOptions('batchHandler', options)
-  if (typeof handle !== 'function') {
-    throw new InvalidOptionError(`batchHandler(options, handle): handle must be a function; got ${show(handle)}.`)
-  }
-  return async (event, context) => runBatch(settings, settings.source.records(event), context, handle)
+  const eachOf = recordHandler('batchHandler(options, handle)', handle)
+  return async (event, context) => runBatch(settings, settings.source.records(event), context, eachOf)
 }
 
 /** What Lambda calls. */

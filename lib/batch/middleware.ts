@@ -7,6 +7,7 @@ import {
   type IdempotentBatchOptions,
   type ParsedBatchOptions,
   type RecordHandler,
+  recordHandler,
   resolveBatchOptions,
   type ValidatedBatchOptions,
 } from './options.ts'
@@ -93,9 +94,7 @@ export function idempotentBatch<B>(options: IdempotentBatchOptions<B>): BatchMid
  * @throws InvalidOptionError when it is called without the middleware
  */
 export function eachRecord<B>(handle: RecordHandler<B>): RecordsHandler<B> {
-  if (typeof handle !== 'function') {
-    throw new InvalidOptionError(`eachRecord(handle): handle must be a function; got ${show(handle)}.`)
-  }
+  const eachOf = recordHandler('eachRecord(handle)', handle)
   return async (_event, context) => {
     const batch = context?.[BATCH]
     if (batch === undefined) {
@@ -103,7 +102,7 @@ export function eachRecord<B>(handle: RecordHandler<B>): RecordsHandler<B> {
         'eachRecord needs the middleware: middy().use(idempotentBatch({ … })).handler(eachRecord(…)). Without Middy, use batchHandler.',
       )
     }
-    return batch.run(handle, context)
+    return batch.run(eachOf, context)
   }
 }
 

@@ -1,7 +1,15 @@
 import type { Context, SQSRecord } from 'aws-lambda'
 import type { Engine } from '../core/engine.ts'
 import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from '../core/guards.ts'
+import {
+  booleanOption,
+  functionOption,
+  integerOption,
+  oneOf,
+  refuseUnknown,
+  secondsOption,
+  show,
+} from '../core/guards.ts'
 import { engineOf, type Idempotency } from '../core/idempotency.ts'
 import { type KeyInput, normalizeScope, type Scope } from '../core/identity.ts'
 import type { Operation } from '../core/operation.ts'
@@ -71,6 +79,12 @@ export interface CommonBatchOptions<B> {
    */
   readonly deadlineMarginSeconds?: number
   /**
+   * The queue that the messages come from, so that `operation.delay` and `operation.wait` can send a message there that
+   * continues the operation. On a FIFO queue others overtake it, so there it has to be allowed.
+   * @defaultValue none: an operation cannot be suspended, unless a reconciler continues it
+   */
+  readonly redrive?: { readonly queueUrl: string; readonly allowReorder?: boolean }
+  /**
    * Called for a message whose operation is still in progress elsewhere, with the seconds until that execution's lease
    * ends (1 to 43 200), so that the redelivery does not come in vain. The queue's URL is yours to give:
    * `({ receiptHandle }, seconds) => sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout: seconds }))`.
@@ -79,10 +93,10 @@ export interface CommonBatchOptions<B> {
   readonly changeVisibility?: (record: SQSRecord, seconds: number) => PromiseLike<unknown>
   /**
    * Sees every record that is reported as failed. The only one to see what a handler threw: the batch answers with
-   * identifiers.
+   * identifiers. It is awaited; what it throws is reported to the observer, and changes nothing.
    * @defaultValue errors are written with `console.error`, without key and body
    */
-  readonly onFailure?: (failure: RecordFailure) => void
+  readonly onFailure?: (failure: RecordFailure) => unknown
 }
 
 /** Options of a batch whose bodies are parsed. */
@@ -130,8 +144,9 @@ export interface BatchSettings<B> {
   readonly concurrency: number
   readonly fifo: 'group' | 'batch'
   readonly deadlineMarginMs: number
+  readonly redrive: CommonBatchOptions<B>['redrive']
   readonly changeVisibility: ((record: SQSRecord, seconds: number) => PromiseLike<unknown>) | undefined
-  readonly onFailure: (failure: RecordFailure) => void
+  readonly onFailure: (failure: RecordFailure) => unknown
 }
 
 /** Lambda's largest batch: 10 000 messages of a standard queue. */
@@ -165,6 +180,7 @@ export function resolveBatchOptions<B>(of: string, options: IdempotentBatchOptio
     concurrency: integerOption('concurrency', options.concurrency, 1, MAX_CONCURRENCY) ?? BATCH_DEFAULTS.concurrency,
     fifo: oneOf('fifo', options.fifo, ['group', 'batch']) ?? BATCH_DEFAULTS.fifo,
     deadlineMarginMs: (marginSeconds ?? BATCH_DEFAULTS.deadlineMarginSeconds) * 1000,
+    redrive: redriveOption(options.redrive),
     changeVisibility: functionOption('changeVisibility', options.changeVisibility),
     onFailure: functionOption('onFailure', options.onFailure) ?? writeError,
   })
@@ -181,9 +197,28 @@ const OPTION_NAMES: readonly string[] = [
   'concurrency',
   'fifo',
   'deadlineMarginSeconds',
+  'redrive',
   'changeVisibility',
   'onFailure',
 ]
+
+function redriveOption<B>(redrive: CommonBatchOptions<B>['redrive']): CommonBatchOptions<B>['redrive'] {
+  if (redrive === undefined) return undefined
+  if (typeof redrive?.queueUrl !== 'string' || !URL.canParse(redrive.queueUrl)) {
+    throw new InvalidOptionError(
+      `redrive must be { queueUrl }, the URL of the queue the messages come from; got ${show(redrive)}.`,
+    )
+  }
+  refuseUnknown('redrive', redrive, ['queueUrl', 'allowReorder'])
+  booleanOption('redrive.allowReorder', redrive.allowReorder)
+  return redrive
+}
+
+/** @throws InvalidOptionError when what is to be done with one record is no function. */
+export function recordHandler<B>(of: string, handle: RecordHandler<B>): RecordHandler<B> {
+  if (typeof handle === 'function') return handle
+  throw new InvalidOptionError(`${of}: handle must be a function; got ${show(handle)}.`)
+}
 
 /** Not `JSON.parse` itself, which would take the record for its reviver. */
 function parseJson(text: string): unknown {

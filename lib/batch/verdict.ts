@@ -1,4 +1,4 @@
-import type { Answer } from '../core/engine.ts'
+import type { Answer, OwnEnding } from '../core/engine.ts'
 import { OperationFailedError } from '../core/errors.ts'
 import type { Rejection } from '../core/ports.ts'
 
@@ -36,14 +36,13 @@ export type Verdict = { readonly kind: 'done' } | Failed
 
 const DONE: Verdict = { kind: 'done' }
 
-/**
- * Reads the engine's answer: a message is deleted only when its operation is completed. With `isOpen` the options allow
- * to run without a claim when the store is down, and then nothing is recorded.
- */
-export function verdictOn(answer: Answer<unknown>, isOpen: boolean): Verdict {
+/** Reads the engine's answer: a message is deleted only when its operation is completed or continued elsewhere, or was never to be recorded. */
+export function verdictOn(answer: Answer<unknown>): Verdict {
   switch (answer.kind) {
     case 'executed':
-      return verdictOnReturn(answer.ending, isOpen)
+      return verdictOnReturn(answer.ending)
+    case 'suspended':
+      return DONE
     case 'threw':
       return { kind: 'failed', why: 'threw', error: answer.error }
     case 'replay':
@@ -54,6 +53,8 @@ export function verdictOn(answer: Answer<unknown>, isOpen: boolean): Verdict {
       return { kind: 'failed', why: 'lease-lost', ...(answer.error !== undefined && { error: answer.error }) }
     case 'in-progress':
     case 'waiting':
+      // Somebody will wake it, so this delivery is not needed any more: waiting is not failing, and spends no receive.
+      if (answer.kind === 'waiting' && answer.isContinued) return DONE
       return {
         kind: 'failed',
         why: answer.kind,
@@ -68,13 +69,16 @@ export function verdictOn(answer: Answer<unknown>, isOpen: boolean): Verdict {
   }
 }
 
-function verdictOnReturn(ending: Extract<Answer<unknown>, { kind: 'executed' }>['ending'], isOpen: boolean): Verdict {
+function verdictOnReturn(ending: OwnEnding): Verdict {
   switch (ending.kind) {
     case 'recorded':
       // A value that cannot be stored fails the operation for all who come later, but this delivery's effect is there.
       return ending.as === 'completed' || ending.as === 'failed' ? DONE : { kind: 'failed', why: 'released' }
+    case 'unprotected':
+      // The store was down, and the options say to run all the same.
+      return DONE
     case 'kept':
-      return isOpen ? DONE : { kind: 'failed', why: 'not-recorded' }
+      return { kind: 'failed', why: 'not-recorded' }
     case 'unrecorded':
       return { kind: 'failed', why: 'not-recorded', error: ending.error }
   }

@@ -1,36 +1,68 @@
-import { type Claimant, decideClaim } from './decide.ts'
+import { type Claimant, type Decision, decideClaim } from './decide.ts'
+import { dueFrom, recordDueAtMs } from './due.ts'
 import { isLambdaOnceError } from './errors.ts'
 import { createExecution, type Execution, type OperationRequest } from './execution.ts'
-import { type HeldRecord, leaseFrom } from './lease.ts'
+import { expiryAfter } from './expiry.ts'
+import { type HeldRecord, leaseFrom, unfinishedLifetime } from './lease.ts'
 import type { Settings } from './options.ts'
 import { ANSWER_RESERVE_MS, backOff } from './persist.ts'
-import type { RecordChange, StandingCondition, WriteAnswer } from './ports.ts'
 import type { Moment, OperationRecord } from './record.ts'
+import { nextHop, storeRedrive } from './redrive.ts'
 import { type Refusal, refuse, storeUnavailable } from './refusal.ts'
 import type { Report } from './report.ts'
+import type { RecordChange, StandingCondition, WriteAnswer } from './store.ts'
 
 /** What a claim comes to. */
 export type Claim = { readonly kind: 'claimed'; readonly execution: Execution } | Refusal
 
+/** What a claim of the record itself comes to. */
+export type RecordClaim =
+  | { readonly kind: 'held'; readonly record: HeldRecord }
+  /** A record stands against it, and allows no claim. */
+  | { readonly kind: 'standing'; readonly seen: OperationRecord; readonly decision: Standing }
+  | Refusal
+
+type Standing = Exclude<Decision, { kind: 'claimed' | 'replace' | 'takeover' }>
+
 /** How often a claim that keeps losing races decides again before it answers "in progress". */
 const MAX_ROUNDS = 5
 
+/** Claims the operation for one execution. */
+export async function claim(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
+  const claimed = await claimRecord(settings, report, request)
+  switch (claimed.kind) {
+    case 'held': {
+      const { record } = claimed
+      report({ type: record.attempt === 1 ? 'claimed' : 'taken-over', attempt: record.attempt }, record.id)
+      return { kind: 'claimed', execution: createExecution(settings, report, request, record) }
+    }
+    case 'standing':
+      return refuse(settings, report, request, claimed.seen, claimed.decision)
+    default:
+      return claimed
+  }
+}
+
 /**
- * Claims the operation: one conditional write, and whatever the record that stands against it makes necessary.
+ * Claims the record: one conditional write, and whatever the record that stands against it makes necessary.
  * The token is one for all writes of this claim, so that a write whose answer was lost is recognised as its own.
  */
-export async function claim(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
+export async function claimRecord(settings: Settings, report: Report, request: OperationRequest): Promise<RecordClaim> {
   const { store, clock } = settings
   const token = settings.newId()
   const claimant: Claimant = { token, fingerprint: request.fingerprint }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
-  let wanted = freshRecord(settings, request, token)
-  let attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
   let giveUpOn: OperationRecord | undefined
   let hasBegun = false
   let failure: unknown
 
   try {
+    const fresh = await freshRecords(settings, request, token)
+    let wanted = fresh()
+    let attempt = (): Promise<WriteAnswer> => store.put(wanted, { kind: 'absent', moment: moment() })
+    // A reconciler continues what is there, and never begins anything.
+    if (request.isReconciled) attempt = async () => ({ applied: false, existing: await store.get(request.id) })
+
     for (let round = 0; round < MAX_ROUNDS; round++) {
       let answer = await answered(settings, request.id, attempt)
       failure = answer.failure
@@ -40,7 +72,7 @@ export async function claim(settings: Settings, report: Report, request: Operati
       }
       if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
       giveUpOn = undefined
-      if (answer.applied) return claimed(settings, report, request, wanted)
+      if (answer.applied) return { kind: 'held', record: wanted }
       if (failure !== undefined) {
         if (request.deadlineMs !== undefined && clock.now() >= request.deadlineMs - ANSWER_RESERVE_MS) throw failure
         await backOff(settings, round)
@@ -48,26 +80,27 @@ export async function claim(settings: Settings, report: Report, request: Operati
       const seen = answer.existing
       // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
       if (seen === undefined) {
+        if (request.isReconciled) break
         hasBegun = false
-        wanted = freshRecord(settings, request, token)
+        wanted = fresh()
         attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
         continue
       }
-      const decision = decideClaim(seen, claimant, moment())
       const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
+      const decided = decideClaim(seen, claimant, moment())
+      const decision: Decision = request.isReconciled ? asReconciled(decided, seen) : decided
+      hasBegun = decision.kind !== 'replace'
       switch (decision.kind) {
         case 'claimed':
-          return claimed(settings, report, request, { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil })
+          return { kind: 'held', record: { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil } }
         case 'replace':
-          hasBegun = false
-          wanted = freshRecord(settings, request, token, seen.createdAtMs + 1)
+          wanted = fresh(seen.createdAtMs + 1)
           attempt = () => store.put(wanted, seenExactly)
           continue
         case 'takeover': {
-          hasBegun = true
           const crashes = crashesOf(seen)
           if (crashes > settings.maxCrashes) {
-            attempt = () => store.update(request.id, crashedTooOften(crashes, clock.now()), seenExactly)
+            attempt = () => store.update(request.id, crashedTooOften(settings, request.id, crashes), seenExactly)
             giveUpOn = seen
             continue
           }
@@ -76,8 +109,14 @@ export async function claim(settings: Settings, report: Report, request: Operati
           attempt = () => store.update(request.id, takeoverChange(next), seenExactly)
           continue
         }
+        case 'waiting': {
+          const hop = await nextHop(settings, request, seen)
+          if (hop === undefined) return { kind: 'standing', seen, decision }
+          attempt = hop
+          continue
+        }
         default:
-          return refuse(settings, report, request, seen, decision)
+          return { kind: 'standing', seen, decision }
       }
     }
     if (failure !== undefined) throw failure
@@ -86,8 +125,14 @@ export async function claim(settings: Settings, report: Report, request: Operati
     report({ type: 'store-error', during: 'claim', error }, request.id)
     return storeUnavailable(error, hasBegun)
   }
-  report({ type: 'conflicted', attempt: wanted.attempt }, request.id)
+  report({ type: 'conflicted', attempt: 0 }, request.id)
   return { kind: 'in-progress', retryAfterMs: 1_000 }
+}
+
+/** A reconciler begins nothing, and may ask again about a step that can be asked about. */
+function asReconciled(decision: Decision, { canProbe }: OperationRecord): Decision {
+  if (decision.kind === 'replace') return { kind: 'in-progress' }
+  return decision.kind === 'unknown' && canProbe ? { kind: 'takeover' } : decision
 }
 
 /**
@@ -107,43 +152,74 @@ async function answered(
   }
 }
 
-function claimed(settings: Settings, report: Report, request: OperationRequest, record: HeldRecord): Claim {
-  report({ type: record.attempt === 1 ? 'claimed' : 'taken-over', attempt: record.attempt }, record.id)
-  return { kind: 'claimed', execution: createExecution(settings, report, request, record) }
+/** Makes first records. What has to be stored beside them is stored once. */
+async function freshRecords(
+  settings: Settings,
+  request: OperationRequest,
+  token: string,
+): Promise<(notBeforeMs?: number) => HeldRecord> {
+  const { clock, takeover } = settings
+  const { id, fingerprint, metadata, redrive, deadlineMs, admissionMs } = request
+  const stored =
+    redrive?.atClaim === true
+      ? await storeRedrive(settings, redrive, unfinishedLifetime(settings, takeover, deadlineMs))
+      : undefined
+  return (notBeforeMs = 0) => {
+    const nowMs = clock.now()
+    const record = {
+      id,
+      status: 'IN_PROGRESS' as const,
+      attempt: 1,
+      token,
+      rev: 1,
+      ...(admissionMs === undefined
+        ? { ...leaseFrom(settings, settings.takeover, nowMs, deadlineMs), takeover: settings.takeover }
+        : admissionLease(nowMs, admissionMs)),
+      createdAtMs: Math.max(nowMs, notBeforeMs),
+      updatedAtMs: nowMs,
+      fingerprint,
+      steps: {},
+      ...(metadata !== undefined && { metadata }),
+      ...(stored !== undefined && { redrive: stored }),
+      schema: 1 as const,
+    }
+    return { ...record, ...presentDue(settings, record, nowMs) }
+  }
 }
 
-function freshRecord(settings: Settings, request: OperationRequest, token: string, notBeforeMs = 0): HeldRecord {
-  const nowMs = settings.clock.now()
-  return {
-    id: request.id,
-    status: 'IN_PROGRESS',
-    attempt: 1,
-    token,
-    rev: 1,
-    ...leaseFrom(settings, settings.takeover, nowMs, request.deadlineMs),
-    takeover: settings.takeover,
-    createdAtMs: Math.max(nowMs, notBeforeMs),
-    updatedAtMs: nowMs,
-    fingerprint: request.fingerprint,
-    steps: {},
-    schema: 1,
-  }
+/** An admission is held for its time to live, and is free at once when that is over. */
+function admissionLease(nowMs: number, admissionMs: number) {
+  const leaseUntil = Math.ceil(nowMs + admissionMs)
+  return { leaseUntil, expiresAt: expiryAfter(leaseUntil, 0), takeover: 'never', isAdmission: true } as const
+}
+
+/** The index fields of a record that is written as a whole: what is not there is left out. */
+function presentDue(
+  settings: Settings,
+  record: HeldRecord,
+  nowMs: number,
+): Pick<OperationRecord, 'dueShard' | 'dueAtMs'> {
+  const { dueShard, dueAtMs } = dueFrom(settings, record.id, recordDueAtMs(record, nowMs))
+  return dueShard === undefined || dueAtMs === undefined ? {} : { dueShard, dueAtMs }
 }
 
 /** The fingerprint stays the record's own, whatever this caller has: the downstream keys of the steps hang on it. */
 function takenOver(settings: Settings, request: OperationRequest, token: string, seen: OperationRecord): HeldRecord {
   const nowMs = settings.clock.now()
-  const { resumeAtMs: _due, expiresAt: _expiry, ...kept } = seen
-  return {
+  const { resumeAtMs: _at, waitingFor: _why, continuation: _next, unknownStep: _step, canProbe: _can, ...rest } = seen
+  const { expiresAt: _expiry, dueShard: _shard, dueAtMs: _due, isReconciled: _by, ...kept } = rest
+  const record = {
     ...kept,
+    ...(request.isReconciled && { isReconciled: true as const }),
     ...(crashesOf(seen) > 0 && { crashes: crashesOf(seen) }),
-    status: 'IN_PROGRESS',
+    status: 'IN_PROGRESS' as const,
     attempt: seen.attempt + 1,
     token,
     rev: seen.rev + 1,
     ...leaseFrom(settings, seen.takeover, nowMs, request.deadlineMs),
     updatedAtMs: nowMs,
   }
+  return { ...record, ...presentDue(settings, record, nowMs) }
 }
 
 function takeoverChange(next: HeldRecord): RecordChange {
@@ -155,17 +231,28 @@ function takeoverChange(next: HeldRecord): RecordChange {
     expiresAt: next.expiresAt,
     updatedAtMs: next.updatedAtMs,
     resumeAtMs: undefined,
+    waitingFor: undefined,
+    continuation: undefined,
+    unknownStep: undefined,
+    canProbe: undefined,
+    isReconciled: next.isReconciled,
     ...(next.crashes !== undefined && { crashes: next.crashes }),
+    ...(next.dueShard !== undefined && { dueShard: next.dueShard, dueAtMs: next.dueAtMs }),
   }
 }
 
-/** Attempts that ended without a word, this takeover's predecessor included. One that threw wrote how it ended. */
-function crashesOf(seen: OperationRecord): number {
-  return (seen.crashes ?? 0) + (seen.status === 'IN_PROGRESS' ? 1 : 0)
+/**
+ * Attempts that ended without a word, this takeover's predecessor included. One that threw wrote how it ended, and
+ * that a reconciler's ended so says nothing of the work.
+ */
+function crashesOf({ crashes = 0, status, isReconciled }: OperationRecord): number {
+  return crashes + (status === 'IN_PROGRESS' && !isReconciled ? 1 : 0)
 }
 
-function crashedTooOften(crashes: number, nowMs: number): RecordChange {
-  return { status: 'UNKNOWN', leaseUntil: undefined, expiresAt: undefined, updatedAtMs: nowMs, crashes }
+function crashedTooOften(settings: Settings, id: string, crashes: number): RecordChange {
+  const updatedAtMs = settings.clock.now()
+  const due = dueFrom(settings, id, undefined)
+  return { status: 'UNKNOWN', leaseUntil: undefined, expiresAt: undefined, updatedAtMs, crashes, ...due }
 }
 
 function unknownNow(report: Report, request: OperationRequest, { attempt }: OperationRecord): Refusal {

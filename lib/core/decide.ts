@@ -54,7 +54,7 @@ export function decideClaim(record: OperationRecord, claimant: Claimant, moment:
 }
 
 /** What a later write of a claim means to do to its record. */
-export type Intent = 'complete' | 'fail' | 'resume' | 'release' | 'unknown' | 'extend'
+export type Intent = 'complete' | 'fail' | 'resume' | 'suspend' | 'release' | 'unknown' | 'extend'
 
 /** What a later write that failed its condition has learned. */
 export type HeldAnswer =
@@ -69,6 +69,7 @@ const STATUS_AFTER: Readonly<Record<Intent, OperationRecord['status']>> = {
   complete: 'COMPLETED',
   fail: 'FAILED',
   resume: 'RETRYABLE',
+  suspend: 'WAITING',
   release: 'RELEASED',
   unknown: 'UNKNOWN',
   extend: 'IN_PROGRESS',

@@ -1,9 +1,11 @@
 import type { Claim } from './claim.ts'
-import type { Ending, Execution, OperationRequest } from './execution.ts'
+import type { Ending } from './ending.ts'
+import type { Execution, OperationRequest } from './execution.ts'
 import type { Operation } from './operation.ts'
 import type { Settings } from './options.ts'
 import { claimPatiently } from './patience.ts'
 import { storeUntil } from './persist.ts'
+import type { OperationRecord } from './record.ts'
 import type { Refusal } from './refusal.ts'
 import { createReport, type Report } from './report.ts'
 import { operationRequest, type RequestParts } from './request.ts'
@@ -21,12 +23,21 @@ export interface Engine {
   claim(request: OperationRequest): Promise<Claim>
   /** Claims, runs the work, and writes how it ended. Never throws what the work threw: that is part of the answer. */
   execute<T>(request: OperationRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<Answer<T>>
+  /**
+   * Takes over what a record says is left to do, and runs the work as {@link Engine.execute} does. Never begins an
+   * operation, and asks again about an unknown step that has a probe.
+   */
+  recover<T>(
+    record: OperationRecord,
+    work: (operation: Operation) => T | PromiseLike<T>,
+    remainingMs: number | undefined,
+  ): Promise<Answer<T>>
   /** An execution without a claim: it runs, and nothing is written. For requests that need no protection. */
   unprotected(request: OperationRequest): Execution
 }
 
 /** How an execution ended, when its own answer stands. */
-export type OwnEnding = Exclude<Ending, { kind: 'outdone' | 'lost' }>
+export type OwnEnding = Exclude<Ending, { kind: 'outdone' | 'lost' | 'suspended' }>
 
 /** What came of an operation. */
 export type Answer<T> =
@@ -34,6 +45,8 @@ export type Answer<T> =
   | { readonly kind: 'threw'; readonly error: unknown; readonly attempt: number; readonly ending: OwnEnding }
   /** The lease was lost while the work ran; what it came to was not written. `error` is what it threw, if it did. */
   | { readonly kind: 'lease-lost'; readonly error?: unknown }
+  /** The work has suspended the operation, and somebody will continue it. */
+  | { readonly kind: 'suspended'; readonly retryAfterMs?: number }
   | Refusal
 
 export function createEngine(settings: Settings): Engine {
@@ -54,27 +67,39 @@ export function createEngine(settings: Settings): Engine {
     request: (parts: RequestParts) => operationRequest(settings, parts),
     claim: claimOrRunOpen,
     unprotected: (request: OperationRequest) => unprotectedExecution(settings, request),
-    async execute<T>(
-      request: OperationRequest,
+    execute,
+    recover<T>(
+      { id, fingerprint }: OperationRecord,
       work: (operation: Operation) => T | PromiseLike<T>,
+      remainingMs: number | undefined,
     ): Promise<Answer<T>> {
-      const claimed = await claimOrRunOpen(request)
-      if (claimed.kind !== 'claimed') return claimed
-      const { execution } = claimed
-      const { attempt } = execution
-      let value: T
-      let ending: Ending
-      execution.entered()
-      try {
-        value = await work(execution.operation)
-        ending = await execution.complete(value)
-      } catch (error) {
-        ending = await execution.reject(error)
-        return answerTo(ending, { error }, (own) => ({ kind: 'threw', error, attempt, ending: own }))
-      }
-      return answerTo(ending, {}, (own) => ({ kind: 'executed', value, attempt, ending: own }))
+      const deadlineMs = remainingMs === undefined ? undefined : settings.clock.now() + remainingMs
+      // The record does not hold the key: it may be a secret of the caller's.
+      const request = { id, key: '', fingerprint, contract: 'retry' as const, isReconciled: true }
+      return execute({ ...request, ...(deadlineMs !== undefined && { deadlineMs }) }, work)
     },
   })
+
+  async function execute<T>(
+    request: OperationRequest,
+    work: (operation: Operation) => T | PromiseLike<T>,
+  ): Promise<Answer<T>> {
+    const claimed = await claimOrRunOpen(request)
+    if (claimed.kind !== 'claimed') return claimed
+    const { execution } = claimed
+    const { attempt } = execution
+    let value: T
+    let ending: Ending
+    execution.entered()
+    try {
+      value = await work(execution.operation)
+      ending = await execution.complete(value)
+    } catch (error) {
+      ending = await execution.reject(error)
+      return answerTo(ending, { error }, (own) => ({ kind: 'threw', error, attempt, ending: own }))
+    }
+    return answerTo(ending, {}, (own) => ({ kind: 'executed', value, attempt, ending: own }))
+  }
 }
 
 /** This execution's own answer, or the one that takes its place. */
@@ -88,6 +113,8 @@ function answerTo<T>(
       return { kind: 'replay', outcome: ending.outcome, attempt: ending.attempt }
     case 'lost':
       return { kind: 'lease-lost', ...thrown }
+    case 'suspended':
+      return ending
     case 'recorded':
       return ending.as === 'unknown' ? { kind: 'unknown' } : own(ending)
     case 'kept':

@@ -17,6 +17,8 @@ export type ErrorCode =
   | 'STEP_NOT_AWAITED'
   | 'STORE'
   | 'STORE_UNAVAILABLE'
+  | 'COMMIT_CONFLICT'
+  | 'COMMITTED_OTHERWISE'
   | 'RETRY_LATER'
   | 'NO_EFFECT'
   | 'PERMANENT'
@@ -179,6 +181,34 @@ export class StepNotAwaitedError extends LambdaOnceError {
   constructor(names: readonly string[]) {
     const list = names.map((name) => `"${name}"`).join(', ')
     super('STEP_NOT_AWAITED', `The work returned, but step ${list} was not awaited. Await every step before returning.`)
+  }
+}
+
+/** The condition of one of your own writes in a commit did not hold. Nothing was written; the operation is still open. */
+export class CommitConflictError extends LambdaOnceError {
+  /** The write's place in `writes`. */
+  readonly index: number
+  /** The item that stood against it; `undefined` when there is none. */
+  readonly item: Readonly<Record<string, unknown>> | undefined
+  /** Whether the item has the same or a newer version, and `onStale: 'fail'` was asked for. */
+  readonly isStale: boolean
+
+  constructor({ index, item, isStale }: { index: number; item?: Readonly<Record<string, unknown>>; isStale: boolean }) {
+    const why = isStale ? 'the item has this version or a newer one' : 'its condition did not hold'
+    super('COMMIT_CONFLICT', `writes[${index}] was refused: ${why}. Nothing of the commit was written.`)
+    this.index = index
+    this.item = item
+    this.isStale = isStale
+  }
+}
+
+/** The work committed one value and returned another. The committed one stands and is answered to every repetition. */
+export class CommittedOtherwiseError extends LambdaOnceError {
+  constructor() {
+    super(
+      'COMMITTED_OTHERWISE',
+      'The work returned another value than the one it committed, which stands. Return what commit() answered, or nothing.',
+    )
   }
 }
 

@@ -1,36 +1,27 @@
+import { createCommitting, isSameValue } from './commit.ts'
 import type { Intent } from './decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from './disposition.ts'
-import { isLambdaOnceError, LeaseLostError, PermanentError, StepNotAwaitedError } from './errors.ts'
+import { createExit, type Ending, type RecordedEnding } from './ending.ts'
+import {
+  CommittedOtherwiseError,
+  isLambdaOnceError,
+  LeaseLostError,
+  PermanentError,
+  StepNotAwaitedError,
+} from './errors.ts'
 import { expiryAfter } from './expiry.ts'
-import { isSameRequest } from './fingerprint.ts'
-import { secondsOption } from './guards.ts'
-import { type HeldRecord, holdLease } from './lease.ts'
+import { refusePromise, secondsOption } from './guards.ts'
+import { type HeldRecord, type HeldWrite, holdLease } from './lease.ts'
 import { type Operation, operationView } from './operation.ts'
 import type { Settings } from './options.ts'
-import { decodeOutcome, type EncodedOutcome, encodeFailure, encodeOutcome, type Outcome } from './outcome.ts'
-import type { RecordChange } from './ports.ts'
-import type { OperationRecord, Status } from './record.ts'
+import { decodeStored, type EncodedOutcome, encodeFailure, encodeOutcome } from './outcome.ts'
+import type { Status } from './record.ts'
+import type { Redrive } from './redrive.ts'
 import type { Report } from './report.ts'
 import { createSteps } from './steps.ts'
 import { noteBeside } from './suppressed.ts'
-
-/** What the record says after an end that was written. */
-export type RecordedEnding = 'completed' | 'failed' | 'resumable' | 'released' | 'unknown'
-
-/** How the end of an execution was written. */
-export type Ending =
-  /** The record says so. */
-  | { readonly kind: 'recorded'; readonly as: RecordedEnding }
-  /** On purpose nothing was written: the lease is the backstop. */
-  | { readonly kind: 'kept' }
-  /** There was no claim and there is no record: the options, or the request, ask for no protection. */
-  | { readonly kind: 'unprotected' }
-  /** The store could not be reached until the deadline: the record stays in progress until its lease ends. */
-  | { readonly kind: 'unrecorded'; readonly error: unknown }
-  /** Another outcome stands: this claim's own earlier one, or that of the execution that took over. */
-  | { readonly kind: 'outdone'; readonly outcome: Outcome; readonly attempt: number }
-  /** The lease was lost and there is no outcome yet that this caller may have. */
-  | { readonly kind: 'lost' }
+import { checkContinued, suspend } from './suspend.ts'
+import { type DelayUntil, delayUntil, isSuspension, type Suspension, waitForSignal } from './suspension.ts'
 
 /** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
 export interface OperationRequest {
@@ -40,6 +31,18 @@ export interface OperationRequest {
   readonly contract: Contract
   /** The end of the invocation, ms. Absent: not known. */
   readonly deadlineMs?: number
+  /** The caller's small notes, written with the first claim. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** How the request can be delivered again. */
+  readonly redrive?: Redrive
+  /** A reconciler asks: it continues what is there, and never begins anything. */
+  readonly isReconciled?: boolean
+  /** Why the operation must not be suspended. Absent: it may be. */
+  readonly mayNotSuspend?: string
+  /** How long an admission key is taken, in ms. Only admissions have one. */
+  readonly admissionMs?: number
+  /** The continuation that this delivery is. */
+  readonly continuationId?: string
 }
 
 /** The right to run, won by a claim, and the duty to end it with exactly one of the methods that answer an {@link Ending}. */
@@ -53,6 +56,10 @@ export interface Execution {
    * @throws StepNotAwaitedError when a step still runs: nothing has ended, and the error is to be rejected with
    */
   complete(value: unknown): Promise<Ending>
+  /** The value that the work has committed; `undefined` when it has not. */
+  readonly committed: { readonly value: unknown } | undefined
+  /** Stores the final wire response of a committed operation, where it is not the committed value itself. */
+  addWire(value: unknown): Promise<void>
   /** Ends the operation after an error. `answer` is the final wire response that a stored failure replays. */
   reject(error: unknown, answer?: () => unknown): Promise<Ending>
   /** Ends the operation without an outcome. Where `release` is not sure, `otherwise` says what becomes of it. */
@@ -70,59 +77,24 @@ export function createExecution(
   const { store, clock } = settings
   const lease = holdLease(settings, record, request.deadlineMs)
   const steps = createSteps(settings, lease, record)
+  const exit = createExit({ settings, report, request }, record, lease, steps)
+  const committing = createCommitting(settings, report, record, { lease, steps, exit })
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
   let entered = false
-  let ended = false
   let releaseAsked = false
 
   async function extend(seconds?: number): Promise<void> {
     const asked = secondsOption('extend(seconds)', seconds, 0.001)
-    if (ended) throw new LeaseLostError('The operation has ended; its lease cannot be extended.')
+    if (exit.isOver) throw new LeaseLostError('The operation has ended; its lease cannot be extended.')
     await lease.renew({}, asked === undefined ? clock.now() + firstLeaseMs : Math.ceil(clock.now() + asked * 1000))
   }
 
-  /** The one way out: whatever is thrown on it is an answer of the store, never the caller's problem to sort out. */
-  async function end(
-    as: RecordedEnding,
-    intent: Intent,
-    change: () => Promise<Omit<RecordChange, 'updatedAtMs' | 'leaseUntil'>>,
-  ): Promise<Ending> {
-    if (ended) throw new LeaseLostError('The operation has ended already.')
-    ended = true
-    lease.watch.stop()
-    // A step that runs on would write into a record that somebody else may hold by then.
-    if (!(await steps.close())) return { kind: 'kept' }
-    try {
-      const answer = await lease.write(intent, { ...(await change()), leaseUntil: undefined })
-      if (answer.kind === 'done') {
-        report({ type: as, attempt: record.attempt }, record.id)
-        return { kind: 'recorded', as }
-      }
-      if (answer.kind === 'lost') {
-        lease.watch.lost()
-        report({ type: 'lease-lost', attempt: record.attempt }, record.id)
-      }
-      return await standing(answer.record)
-    } catch (error) {
-      report({ type: 'store-error', during: intent, error }, record.id)
-      return { kind: 'unrecorded', error }
-    }
-  }
+  const end = (as: RecordedEnding, intent: Intent, change: () => Promise<HeldWrite>): Promise<Ending> =>
+    exit.write(intent, change, { done: () => ({ kind: 'recorded', as }) })
 
-  /** The outcome that stands against ours, if this caller may have it. */
-  async function standing(other: OperationRecord | undefined): Promise<Ending> {
-    if (other?.outcome === undefined || !isSameRequest(other.fingerprint, request.fingerprint)) return { kind: 'lost' }
-    try {
-      return { kind: 'outdone', outcome: await decodeOutcome(store, other.outcome), attempt: other.attempt }
-    } catch (error) {
-      report({ type: 'store-error', during: 'replay', error }, record.id)
-      return { kind: 'lost' }
-    }
-  }
-
-  async function finished(encoded: EncodedOutcome) {
+  async function finished(encoded: EncodedOutcome): Promise<HeldWrite> {
     const expiry = () => expiryAfter(clock.now(), settings.retentionSeconds)
-    const outcome = await encoded.persist(lease.giveUpAtMs(), expiry())
+    const outcome = await encoded.persist({ giveUpAtMs: lease.giveUpAtMs(), expiresAt: expiry() })
     const status: Status = outcome.kind === 'value' ? 'COMPLETED' : 'FAILED'
     return { status, outcome, expiresAt: expiry() }
   }
@@ -130,13 +102,28 @@ export function createExecution(
   const permitted = (wished: Disposition, otherwise?: 'fail' | 'resume') =>
     permittedDisposition(
       wished,
-      { attempt: record.attempt, hasSteps: steps.haveBegun, isUnrecorded: steps.isUnrecorded },
+      {
+        attempt: record.attempt,
+        hasSteps: steps.haveBegun || committing.isUncertain,
+        isUnrecorded: steps.isUnrecorded,
+      },
       otherwise,
     )
 
+  /** After a commit its value is the answer, whatever comes. */
+  function outdoneByCommit(): Ending | undefined {
+    const { outcome } = committing
+    return outcome && { kind: 'outdone', outcome, attempt: record.attempt }
+  }
+
   async function complete(value: unknown): Promise<Ending> {
+    if (committing.outcome?.kind === 'value') {
+      if (!isSameValue(value, committing.outcome.value)) throw new CommittedOtherwiseError()
+      return { kind: 'recorded', as: 'completed' }
+    }
     if (steps.unknownStep !== undefined) return giveUp('unknown')
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
+    if (isSuspension(value)) return suspend(settings, record, { lease, exit }, value, request.redrive)
     // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
     if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
@@ -149,24 +136,23 @@ export function createExecution(
     return end('failed', 'fail', () => finished(encoded))
   }
 
-  function keep(): Ending {
-    ended = true
-    lease.watch.stop()
-    return { kind: 'kept' }
-  }
-
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
+    const committed = outdoneByCommit()
+    if (committed !== undefined) return committed
     // First, so that what the open steps come to counts: one that is done forbids a release.
-    if (disposition === 'keep' || !(await steps.close())) return keep()
+    if (disposition === 'keep' || !(await steps.close())) return exit.keep()
     switch (permitted(steps.unknownStep === undefined ? disposition : 'unknown', otherwise)) {
       case 'keep':
-        return keep()
-      case 'unknown':
+        return exit.keep()
+      case 'unknown': {
+        const { unknownStep, canProbe } = steps
         return end('unknown', 'unknown', async () => ({
           status: 'UNKNOWN',
           expiresAt: undefined,
-          ...(steps.unknownStep !== undefined && { unknownStep: steps.unknownStep }),
+          ...(unknownStep !== undefined && { unknownStep }),
+          canProbe: canProbe || undefined,
         }))
+      }
       case 'release':
         return end('released', 'release', async () => ({
           status: 'RELEASED',
@@ -185,11 +171,31 @@ export function createExecution(
     const isAsked = !isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')
     try {
       const asked = isAsked ? onError?.(error, operation) : undefined
+      refusePromise('onError', [asked])
       if (asked !== undefined && DISPOSITIONS.includes(asked)) return asked
     } catch (thrown) {
       report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
     }
     return meaningOfError(error, { contract: request.contract, entered, effects, fromStep: steps.isFromStep(error) })
+  }
+
+  async function reject(error: unknown, answer?: () => unknown): Promise<Ending> {
+    const committed = outdoneByCommit()
+    if (committed !== undefined) {
+      // The work broke its word; whoever wrote it has to be told.
+      return isLambdaOnceError(error, 'COMMITTED_OTHERWISE') ? { kind: 'recorded', as: 'completed' } : committed
+    }
+    if (!(await steps.close())) return exit.keep()
+    const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
+    const disposition = permitted(wish)
+    const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
+    if (ending.kind === 'unrecorded') noteBeside(error, ending.error)
+    return ending
+  }
+
+  function suspension(made: Suspension): Suspension {
+    checkContinued(settings, request, made.resumeAtMs !== undefined)
+    return made
   }
 
   const operation = operationView({
@@ -201,6 +207,10 @@ export function createExecution(
     release: () => {
       releaseAsked = true
     },
+    commit: committing.commit,
+    delay: (when: DelayUntil, why?: string) => suspension(delayUntil(when, why, clock.now())),
+    wait: (why?: string) => suspension(waitForSignal(why)),
+    signals: () => Promise.all((record.signals ?? []).map(({ payload }) => decodeStored(store, payload))),
   })
 
   return Object.freeze({
@@ -210,14 +220,12 @@ export function createExecution(
       entered = true
     },
     complete,
-    async reject(error: unknown, answer?: () => unknown) {
-      if (!(await steps.close())) return keep()
-      const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
-      const disposition = permitted(wish)
-      const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
-      if (ending.kind === 'unrecorded') noteBeside(error, ending.error)
-      return ending
+    get committed() {
+      const { outcome } = committing
+      return outcome?.kind === 'value' ? { value: outcome.value } : undefined
     },
+    addWire: committing.addWire,
+    reject,
     giveUp,
   })
 }

@@ -32,10 +32,34 @@ export function oneOf<T extends string>(name: string, value: T | undefined, allo
   )
 }
 
+/** `true` or `false`, or `undefined` when the option is not given. */
+export function booleanOption(name: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  throw new InvalidOptionError(`${name} must be true or false; got ${show(value)}.`)
+}
+
 /** A function, or `undefined` when the option is not given. */
 export function functionOption<F>(name: string, value: F | undefined): F | undefined {
   if (value === undefined || typeof value === 'function') return value
   throw new InvalidOptionError(`${name} must be a function; got ${show(value)}.`)
+}
+
+/**
+ * Refuses what an async function gave where its value is needed at once. TypeScript takes one wherever a result of any
+ * type will do, and a promise is the same value for every request.
+ */
+export function refusePromise(option: string, values: readonly unknown[]): void {
+  const promises = values.filter(isPromise)
+  if (promises.length === 0) return
+  // Nobody else looks at them, and a rejection that nobody handles ends the process.
+  for (const promise of promises) promise.then(undefined, () => undefined)
+  throw new InvalidOptionError(
+    `${option} must be known at once; got a promise. It may not be an async function: await what it needs before.`,
+  )
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function'
 }
 
 /** Refuses a misspelt option: silently ignored, it would leave somebody unprotected who thinks he is. */

@@ -1,3 +1,4 @@
+import { type AcquireOptions, type Admission, acquire, checkMetadata } from './admission.ts'
 import { type Answer, createEngine, type Engine } from './engine.ts'
 import {
   InProgressError,
@@ -9,13 +10,15 @@ import {
   UnknownOutcomeError,
   WaitingError,
 } from './errors.ts'
-import { show } from './guards.ts'
+import { booleanOption, refusePromise, show } from './guards.ts'
 import type { KeyInput, Scope } from './identity.ts'
-import { type InvocationContext, remainingTimeMs } from './invocation.ts'
+import { type InvocationContext, remainingTimeMs, requestIdOf } from './invocation.ts'
 import type { Operation } from './operation.ts'
 import { type IdempotencyOptions, resolveOptions } from './options.ts'
+import { type Receipt, readReceipts } from './receipts.ts'
 import { nameOperation, type RequestParts } from './request.ts'
 import { type Settlement, type SettleResult, settle } from './settle.ts'
+import { type SignalOptions, type SignalResult, signal } from './signal.ts'
 
 /** What tells the same request from another one under the same key: exactly one of the three. */
 export type RequestIdentity =
@@ -33,8 +36,17 @@ export type RunRequest = RequestIdentity & {
    * @defaultValue none: the key alone names the operation within its namespace
    */
   readonly scope?: Scope
+  /** Small notes that are kept with the operation, at most 1,000 bytes: `operation.metadata`. */
+  readonly metadata?: Readonly<Record<string, string>>
   /** Lambda's context, whose remaining time becomes the lease. */
   readonly context?: InvocationContext
+  /**
+   * Says that Lambda invokes the function asynchronously (S3, SNS, EventBridge, `InvocationType: 'Event'`) and so
+   * keeps `context.awsRequestId` over its own retries: it may then be a part of the key. It protects from these retries
+   * only; an event that is sent again comes under another id.
+   * @defaultValue false: a key or scope made of the context's request id is refused, as every repetition would be new
+   */
+  readonly asyncInvocation?: boolean
 }
 
 /** What names an operation within its namespace. */
@@ -61,6 +73,8 @@ export interface WrapOptions<A extends readonly unknown[]> {
    */
   readonly input?: ((...args: A) => unknown) | false
   readonly context?: (...args: A) => InvocationContext
+  /** As with `run`. */
+  readonly asyncInvocation?: boolean
 }
 
 /** Makes operations run once. Made by {@link createIdempotency}. */
@@ -68,7 +82,7 @@ export interface Idempotency {
   /**
    * Runs the work once for this key and scope, and answers every repetition with its stored outcome.
    *
-   * @throws MissingKeyError, InvalidKeyError: nothing was claimed
+   * @throws MissingKeyError, InvalidKeyError, InvalidOptionError: nothing was claimed
    * @throws MismatchError: the key was used before with another request
    * @throws InProgressError: another execution is running
    * @throws OperationFailedError: it failed for good before
@@ -86,6 +100,23 @@ export interface Idempotency {
    * @throws StoreError when the store cannot be reached: look again before you settle again
    */
   settle(operation: OperationName, settlement: Settlement): Promise<SettleResult>
+  /**
+   * Gives an operation what it waits for: its next attempt finds the payload in `operation.signals()`. It may come
+   * before the operation waits.
+   *
+   * @throws OutcomeUnstorableError when the payload is no plain data; StoreError when nobody knows whether it was
+   * stored: send it again, under the same id
+   */
+  signal(operation: OperationName, payload?: unknown, options?: SignalOptions): Promise<SignalResult>
+  /**
+   * Takes a key for a time, without an outcome: `admitted` is true once, and false while the key exists.
+   *
+   * @throws InvalidOptionError, MissingKeyError, InvalidKeyError
+   * @throws StoreUnavailableError when the key could not be asked for, or the store may only be read: nothing is admitted
+   */
+  acquire(key: KeyInput | OperationName, options: AcquireOptions): Promise<Admission>
+  /** The receipts of an operation, oldest first, whether its record is still there or not. */
+  receipts(operation: OperationName): Promise<readonly Receipt[]>
   /** The same function, run once per key. What it throws and when is as with {@link Idempotency.run}. */
   wrap<A extends readonly unknown[], R>(
     work: (...args: A) => R | PromiseLike<R>,
@@ -124,20 +155,24 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   ): Promise<RunResult<T>> {
     if (typeof work !== 'function')
       throw new InvalidOptionError(`run(request, work): work must be a function; got ${show(work)}.`)
-    const { key, scope, context } = request
+    const { key, scope, context, asyncInvocation = false } = request
+    refusePromise('context', [context])
+    booleanOption('asyncInvocation', asyncInvocation)
     const asked = engine.request({
       key,
       scope,
       fingerprint: fingerprintFor(request),
       contract: 'answer',
       remainingMs: remainingTimeMs(context),
+      metadata: checkMetadata(request.metadata),
+      requestId: asyncInvocation ? undefined : requestIdOf(context),
     })
     return resultOf(await engine.execute(asked, work))
   }
 
   function wrap<A extends readonly unknown[], R>(
     work: (...args: A) => R | PromiseLike<R>,
-    { key, scope, input, context }: WrapOptions<A>,
+    { key, scope, input, context, asyncInvocation = false }: WrapOptions<A>,
   ): (...args: A) => Promise<R> {
     if (typeof work !== 'function' || typeof key !== 'function') {
       throw new InvalidOptionError(
@@ -151,6 +186,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         {
           ...identity,
           key: key(...args),
+          asyncInvocation,
           ...(scope && { scope: scope(...args) }),
           ...(context && { context: context(...args) }),
         },
@@ -170,7 +206,20 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     return settle(settings, engine.report, nameOperation(settings, operation).id, settlement)
   }
 
-  const idempotency = { run, wrap, settle: settleOne }
+  const nameOf = (operation: OperationName) => nameOperation(settings, operation)
+
+  const idempotency: Idempotency = {
+    run,
+    wrap,
+    settle: settleOne,
+    signal: async (operation, payload, options = {}) =>
+      signal(settings, engine.report, nameOf(operation).id, payload, options),
+    acquire: async (name, options) => {
+      const isName = typeof name === 'object' && name !== null && 'key' in name
+      return acquire(settings, engine.report, nameOf(isName ? name : { key: name }), options)
+    },
+    receipts: async (operation) => readReceipts(settings, nameOf(operation).id),
+  }
   Object.defineProperty(idempotency, ENGINE, { value: engine })
   return Object.freeze(idempotency)
 }
@@ -183,7 +232,10 @@ function fingerprintFor(request: RunRequest): RequestParts['fingerprint'] {
     )
   }
   const { fingerprint } = request
-  if (fingerprint === undefined) return { value: request.input }
+  if (fingerprint === undefined) {
+    refusePromise('input', [request.input])
+    return { value: request.input }
+  }
   if (fingerprint === false) return false
   if (typeof fingerprint === 'string' && fingerprint !== '') return { text: fingerprint }
   throw new InvalidOptionError(`fingerprint must be a non-empty string or false; got ${show(fingerprint)}.`)
@@ -212,6 +264,7 @@ function resultOf<T>(answer: Answer<T>): RunResult<T> {
     case 'in-progress':
       throw new InProgressError(retryAfterSeconds(answer.retryAfterMs))
     case 'waiting':
+    case 'suspended':
       throw new WaitingError(retryAfterSeconds(answer.retryAfterMs))
     case 'unknown':
       throw new UnknownOutcomeError()

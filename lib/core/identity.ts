@@ -13,34 +13,42 @@ export type KeyInput =
 /** Who asks: a tenant, a principal, a route. Parts never run into each other. */
 export type Scope = string | readonly string[]
 
+/** A key that was checked: a text that is not blank, or a list of them. */
+export type Key = string | readonly string[]
+
 /** The longest key, in UTF-8 bytes. */
 export const MAX_KEY_BYTES = 255
 
 /**
- * The key in its one written form, or `undefined` when there is none: nothing, an empty or blank string,
+ * The key with numbers as texts, or `undefined` when there is none: nothing, an empty or blank string,
  * an empty array, or an array in which any part is missing.
  *
  * @throws InvalidKeyError when the key is of another type, too long, or no valid Unicode (two different
  * ill-formed keys would hash alike).
  */
-export function normalizeKey(input: unknown): string | undefined {
-  const key = Array.isArray(input) ? joinKey(input) : keyPart(input)
+export function normalizeKey(input: unknown): Key | undefined {
+  const key = Array.isArray(input) ? keyParts(input) : keyPart(input)
   if (key === undefined) return undefined
-  const bytes = Buffer.byteLength(key)
+  const bytes = Buffer.byteLength(writtenKey(key))
   if (bytes > MAX_KEY_BYTES) {
     throw new InvalidKeyError(`The idempotency key is ${bytes} bytes long; at most ${MAX_KEY_BYTES} are allowed.`)
   }
   return key
 }
 
-function joinKey(parts: readonly unknown[]): string | undefined {
+/** The key as people read it. A list looks like the text of its JSON here, and only here. */
+export function writtenKey(key: Key): string {
+  return typeof key === 'string' ? key : JSON.stringify(key)
+}
+
+function keyParts(parts: readonly unknown[]): readonly string[] | undefined {
   const texts: string[] = []
   for (const part of parts) {
     const text = keyPart(part)
     if (text === undefined) return undefined
     texts.push(text)
   }
-  return texts.length === 0 ? undefined : JSON.stringify(texts)
+  return texts.length === 0 ? undefined : texts
 }
 
 function keyPart(input: unknown): string | undefined {
@@ -68,10 +76,11 @@ export function normalizeScope(scope: Scope | undefined): readonly string[] {
 /**
  * The operation's id, under which its record lies: the namespace in clear, then a SHA-256 of all parts.
  * Each part goes in behind its length, so that `["a|b","c"]` and `["a","b|c"]` differ, and no key is ever
- * too long for DynamoDB.
+ * too long for DynamoDB. A list ends with an empty part, as no text does, so that `["a"]` and `'["a"]'` differ, too.
  */
-export function operationId(namespace: string, scope: readonly string[], key: string): string {
-  return `${namespace}#${hashOfParts([namespace, ...scope, key])}`
+export function operationId(namespace: string, scope: readonly string[], key: Key): string {
+  const parts = typeof key === 'string' ? [key] : [writtenKey(key), '']
+  return `${namespace}#${hashOfParts([namespace, ...scope, ...parts])}`
 }
 
 /** SHA-256 over length-prefixed parts, base64url. */

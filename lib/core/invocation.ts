@@ -1,7 +1,8 @@
 import type { Context } from 'aws-lambda'
 
-/** Where the invocation's remaining time comes from: Lambda's context. */
+/** What is read of the invocation: Lambda's context. */
 export interface InvocationContext {
+  readonly awsRequestId?: string
   getRemainingTimeInMillis(): number
 }
 
@@ -13,6 +14,12 @@ export function remainingTimeMs(context: InvocationContext | undefined): number 
   if (typeof context?.getRemainingTimeInMillis !== 'function') return undefined
   const leftMs: unknown = context.getRemainingTimeInMillis()
   return typeof leftMs === 'number' && Number.isFinite(leftMs) ? leftMs : undefined
+}
+
+/** The invocation's id, which Lambda gives anew to every repetition by a caller. `undefined`: none is known. */
+export function requestIdOf(context: InvocationContext | undefined): string | undefined {
+  const id: unknown = context?.awsRequestId
+  return typeof id === 'string' && id !== '' ? id : undefined
 }
 
 /**

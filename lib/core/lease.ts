@@ -1,12 +1,14 @@
 import { decideHeld, type HeldAnswer, type Intent } from './decide.ts'
+import { dueFrom, recordDueAtMs } from './due.ts'
 import { LeaseLostError } from './errors.ts'
 import { unfinishedExpiry } from './expiry.ts'
 import { YEAR_SECONDS } from './guards.ts'
 import { type LeaseWatch, watchLease } from './lease-watch.ts'
 import type { Settings } from './options.ts'
+import type { Lifetime } from './outcome.ts'
 import { ANSWER_RESERVE_MS, untilAnswered } from './persist.ts'
-import type { RecordChange } from './ports.ts'
 import type { OperationRecord } from './record.ts'
+import type { BesideItem, RecordChange, StandingCondition, WriteAnswer } from './store.ts'
 
 /** A record whose lease has an end: what a claim has won. */
 export type HeldRecord = OperationRecord & { readonly leaseUntil: number }
@@ -34,6 +36,23 @@ export function leaseFrom(
   return { leaseUntil, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
+/**
+ * The lifetime of what an unfinished record points at. Every write of the record moves its own expiry, and a suspended
+ * one waits for up to a year, so that this one's is far behind it.
+ */
+export function unfinishedLifetime(
+  { clock, unfinishedRetentionSeconds }: Settings,
+  takeover: OperationRecord['takeover'],
+  deadlineMs: number | undefined,
+): Lifetime {
+  const nowMs = clock.now()
+  const leaseUntil = nowMs + 2 * YEAR_SECONDS * 1000
+  return {
+    giveUpAtMs: deadlineMs === undefined ? nowMs + PATIENCE_WITHOUT_DEADLINE_MS : deadlineMs - ANSWER_RESERVE_MS,
+    expiresAt: unfinishedExpiry(unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil }),
+  }
+}
+
 /** A lease that is held, and the writes that only its holder may do. */
 export interface Lease {
   readonly watch: LeaseWatch
@@ -41,25 +60,32 @@ export interface Lease {
   giveUpAtMs(): number
   /** When the record expires if it is left unfinished now, in seconds. */
   expiry(): number | undefined
-  /**
-   * When what an unfinished record points at may expire, in seconds. Every write of the record moves its own expiry,
-   * and a suspended one waits for up to a year, so that this is far behind it.
-   */
-  longestExpiry(): number | undefined
+  /** That of what the record points at while it is unfinished. */
+  lifetime(): Lifetime
   /**
    * A write conditional on this claim still holding the lease. Lost answers make a write come twice,
    * so a failed condition is read as "was that me?" first.
    */
-  write(intent: Intent, change: Omit<RecordChange, 'updatedAtMs'>): Promise<HeldAnswer>
+  write(intent: Intent, change: HeldWrite): Promise<HeldAnswer>
   /**
    * A write in the middle of the work, which renews the lease with it, to at least `untilMs`.
    * @throws LeaseLostError when the lease is not held any more
    */
-  renew(change?: Pick<RecordChange, 'step'>, untilMs?: number): Promise<void>
+  renew(change?: Renewal, untilMs?: number): Promise<void>
 }
 
+/** A change that the holder of the lease writes, and what is written beside the record in the same transaction. */
+export type HeldWrite = Omit<RecordChange, 'updatedAtMs' | 'leaseUntil' | 'signals' | 'dueShard' | 'dueAtMs'> & {
+  readonly leaseUntil?: number
+  readonly beside?: readonly BesideItem[]
+  /** How many signals the change knows of: one more, and it is not written. */
+  readonly knownSignals?: number
+}
+
+type Renewal = Pick<HeldWrite, 'step' | 'beside'>
+
 export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: number | undefined): Lease {
-  const { store, clock, random } = settings
+  const { store, clock, random, newId } = settings
   const { token, takeover } = record
   /** The lease outlasts the invocation a little, and the work cannot: whichever ends first. */
   const lastMoment = (until: number) => Math.min(until, deadlineMs ?? until)
@@ -74,23 +100,39 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
   const expiry = (until = clock.now()) =>
     unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs: clock.now(), leaseUntil: until })
 
-  async function write(intent: Intent, change: Omit<RecordChange, 'updatedAtMs'>): Promise<HeldAnswer> {
-    const answer = await untilAnswered(
-      () => store.update(record.id, { ...change, updatedAtMs: clock.now() }, { kind: 'held', token }),
-      { clock, random, giveUpAtMs: giveUpAtMs() },
-    )
+  async function write(intent: Intent, { beside = [], knownSignals, ...fields }: HeldWrite): Promise<HeldAnswer> {
+    const { id } = record
+    const condition = { kind: 'held', token, ...(knownSignals !== undefined && { signals: knownSignals }) } as const
+    const change = (): RecordChange => {
+      const nowMs = clock.now()
+      // A renewal leaves the index alone, which would cost two more writes; a reconciler that looks sees the lease.
+      const due = intent === 'extend' ? {} : dueFrom(settings, id, recordDueAtMs({ takeover, ...fields }, nowMs))
+      return { ...fields, leaseUntil: fields.leaseUntil, updatedAtMs: nowMs, ...due }
+    }
+    const send =
+      beside.length === 0 ? () => store.update(id, change(), condition) : sendWith(id, beside, change(), condition)
+    const answer = await untilAnswered(send, { clock, random, giveUpAtMs: giveUpAtMs() })
     return answer.applied ? { kind: 'done' } : decideHeld(answer.existing, token, intent)
+  }
+
+  function sendWith(id: string, beside: readonly BesideItem[], change: RecordChange, condition: StandingCondition) {
+    const prepared = store.prepare(id, [], beside)
+    const requestToken = newId()
+    return async (): Promise<WriteAnswer> => {
+      const answer = await prepared.commit(change, condition, requestToken)
+      return answer.kind === 'refused' ? { applied: false, existing: answer.existing } : { applied: true }
+    }
   }
 
   /** Renewals wait for one another: of two at once, the one sent first could arrive last and shorten the lease again. */
   let renewals: Promise<void> = Promise.resolve()
-  function renew(change: Pick<RecordChange, 'step'> = {}, untilMs = 0): Promise<void> {
+  function renew(change: Renewal = {}, untilMs = 0): Promise<void> {
     const renewed = renewals.then(() => renewNow(change, untilMs))
     renewals = renewed.catch(() => undefined)
     return renewed
   }
 
-  async function renewNow(change: Pick<RecordChange, 'step'>, untilMs: number): Promise<void> {
+  async function renewNow(change: Renewal, untilMs: number): Promise<void> {
     const until = Math.max(leaseUntil, untilMs, leaseFrom(settings, takeover, clock.now(), deadlineMs).leaseUntil)
     const answer = await write('extend', {
       ...change,
@@ -110,7 +152,7 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
     watch,
     giveUpAtMs,
     expiry: () => expiry(),
-    longestExpiry: () => expiry(clock.now() + 2 * YEAR_SECONDS * 1000),
+    lifetime: () => ({ ...unfinishedLifetime(settings, takeover, deadlineMs), giveUpAtMs: giveUpAtMs() }),
     write,
     renew,
   })

@@ -1,6 +1,9 @@
+import type { CommitPlan } from './commit-plan.ts'
 import { fenceOf } from './identity.ts'
 import type { LeaseWatch } from './lease-watch.ts'
+import type { OperationRecord } from './record.ts'
 import type { StepContext, StepOptions } from './step-options.ts'
+import type { DelayUntil, Suspension } from './suspension.ts'
 
 /** The running operation, as the work sees it. */
 export interface Operation {
@@ -10,6 +13,8 @@ export interface Operation {
   readonly key: string
   /** 1 for the first execution, +1 per takeover. */
   readonly attempt: number
+  /** The caller's small notes, as the first attempt had them. */
+  readonly metadata: Readonly<Record<string, string>>
   /** Sorts later for every later claim of the operation: what to fence writes to other tables with. */
   readonly fence: string
   /** Aborts half a second before the invocation or the lease ends, or when the lease is found lost. */
@@ -34,21 +39,46 @@ export interface Operation {
    * From attempt 2 on this cannot be known: the outcome is stored all the same, and nothing runs again.
    */
   release(): void
+  /**
+   * Completes the operation in one DynamoDB transaction with your own writes, messages and a receipt: all of it is
+   * there afterwards, or nothing. The value is the operation's outcome; return what this answers, or nothing.
+   *
+   * @throws CommitConflictError when a condition of your own writes does not hold: nothing was written, and the
+   * operation is still open
+   * @throws InvalidInputError when it cannot be one transaction; OutcomeUnstorableError naming the path of a value
+   * that cannot be stored; nothing was sent
+   * @throws LeaseLostError when another execution took over; StoreError when nobody knows whether it was written: the
+   * next attempt finds out
+   */
+  commit<T>(value: T, plan?: CommitPlan): Promise<T>
+  /**
+   * Made to be returned: the operation is continued when the time has come, from its start, with its steps recorded.
+   * @throws InvalidOptionError when nobody would continue it
+   */
+  delay(when: DelayUntil, why?: string): Suspension
+  /**
+   * Made to be returned: the operation is continued when `idempotency.signal(…)` brings something, or an operator
+   * settles it.
+   * @throws InvalidOptionError when nobody would continue it
+   */
+  wait(why?: string): Suspension
+  /** The payloads of all signals that had come when this attempt began, in their order. */
+  signals(): Promise<readonly unknown[]>
 }
 
 /** Builds the work's view of an operation over what the engine lets it do. */
-export function operationView(view: {
-  readonly record: { readonly id: string; readonly attempt: number; readonly createdAtMs: number }
-  readonly key: string
-  readonly lease: LeaseWatch
-  readonly step: Operation['step']
-  readonly extend: (seconds?: number) => Promise<void>
-  readonly release: () => void
-}): Operation {
+export function operationView(
+  view: {
+    readonly record: Pick<OperationRecord, 'id' | 'attempt' | 'createdAtMs' | 'metadata'>
+    readonly key: string
+    readonly lease: LeaseWatch
+  } & Pick<Operation, 'step' | 'extend' | 'release' | 'commit' | 'delay' | 'wait' | 'signals'>,
+): Operation {
   return Object.freeze({
     id: view.record.id,
     key: view.key,
     attempt: view.record.attempt,
+    metadata: view.record.metadata ?? {},
     fence: fenceOf(view.record),
     get signal() {
       return view.lease.signal
@@ -56,5 +86,9 @@ export function operationView(view: {
     step: view.step,
     extend: view.extend,
     release: view.release,
+    commit: view.commit,
+    delay: view.delay,
+    wait: view.wait,
+    signals: view.signals,
   })
 }

@@ -1,10 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from './clock.ts'
 import type { Disposition } from './disposition.ts'
 import { InvalidOptionError } from './errors.ts'
-import { functionOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from './guards.ts'
+import { booleanOption, functionOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from './guards.ts'
 import type { Operation } from './operation.ts'
-import type { Clock, NewId, Observer, Random, Store } from './ports.ts'
+import type { Clock, NewId, Observer, Random } from './ports.ts'
 import type { TakeoverPolicy } from './record.ts'
+import type { Store } from './store.ts'
 
 /** Options of `createIdempotency`. */
 export interface IdempotencyOptions {
@@ -67,6 +68,22 @@ export interface IdempotencyOptions {
    * @defaultValue 'closed'
    */
   readonly onStoreError?: 'closed' | 'open'
+  /**
+   * Whether an outbox relay is deployed for the table: without one nobody sends what `commit` puts in the outbox.
+   * @defaultValue false
+   */
+  readonly relay?: boolean
+  /**
+   * Over how many shards unfinished operations are spread in the reconciler's index; a shard takes about 1,000 writes
+   * a second. 0: no reconciler is deployed, and nothing is written to the index. Only ever raise it.
+   * @defaultValue 0
+   */
+  readonly reconcilerShards?: number
+  /**
+   * How long receipts are kept, in seconds.
+   * @defaultValue for ever
+   */
+  readonly receiptRetentionSeconds?: number
   /** Sees every event. */
   readonly observer?: Observer
   /** @defaultValue the system's clock */
@@ -88,6 +105,8 @@ export const DEFAULTS: Readonly<{
   takeover: TakeoverPolicy
   effects: 'anywhere' | 'steps-only'
   onStoreError: 'closed' | 'open'
+  relay: boolean
+  reconcilerShards: number
 }> = /* @__PURE__ */ Object.freeze({
   retentionSeconds: 86_400,
   unfinishedRetentionSeconds: 1_209_600,
@@ -97,6 +116,8 @@ export const DEFAULTS: Readonly<{
   takeover: 'auto',
   effects: 'anywhere',
   onStoreError: 'closed',
+  relay: false,
+  reconcilerShards: 0,
 })
 
 /** Options after validation, with every default filled in; times in ms where the engine computes in ms. */
@@ -116,19 +137,14 @@ export interface Settings {
   readonly maxCrashes: number
   readonly onError: ((error: unknown, operation: Operation) => Disposition | undefined) | undefined
   readonly onStoreError: 'closed' | 'open'
+  readonly relay: boolean
+  readonly reconcilerShards: number
+  readonly receiptRetentionSeconds: number | undefined
   readonly observer: Observer | undefined
   readonly clock: Clock
   readonly newId: NewId
   readonly random: Random
 }
-
-/** The system's clock. */
-export const systemClock: Clock = /* @__PURE__ */ Object.freeze({
-  now: () => Date.now(),
-  async wait(ms: number, signal?: AbortSignal) {
-    await delay(ms, undefined, signal && { signal }).catch(() => undefined)
-  },
-})
 
 /** @throws InvalidOptionError naming the option, what was expected and what came. */
 export function resolveOptions(options: IdempotencyOptions): Settings {
@@ -162,6 +178,10 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
     onStoreError: oneOf('onStoreError', options.onStoreError, ['closed', 'open']) ?? DEFAULTS.onStoreError,
     maxCrashes: integerOption('maxCrashes', options.maxCrashes, 0, 1_000) ?? Number.POSITIVE_INFINITY,
     onError: functionOption('onError', options.onError),
+    relay: booleanOption('relay', options.relay) ?? DEFAULTS.relay,
+    reconcilerShards:
+      integerOption('reconcilerShards', options.reconcilerShards, 0, 1_000) ?? DEFAULTS.reconcilerShards,
+    receiptRetentionSeconds: seconds('receiptRetentionSeconds', 1),
     observer: functionOption('observer', options.observer),
     clock: options.clock ?? systemClock,
     newId: functionOption('newId', options.newId) ?? (() => crypto.randomUUID()),
@@ -175,6 +195,7 @@ type SecondsOption =
   | 'leaseSeconds'
   | 'leaseMarginSeconds'
   | 'clockSkewSeconds'
+  | 'receiptRetentionSeconds'
 
 const OPTION_NAMES: readonly string[] = [
   'store',
@@ -190,6 +211,9 @@ const OPTION_NAMES: readonly string[] = [
   'maxCrashes',
   'onError',
   'onStoreError',
+  'relay',
+  'reconcilerShards',
+  'receiptRetentionSeconds',
   'observer',
   'clock',
   'newId',

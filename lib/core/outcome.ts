@@ -3,19 +3,21 @@ import { readParts, splitValue, type Unsaved } from '../outcome/parts.ts'
 import { isLambdaOnceError } from './errors.ts'
 import type { Settings } from './options.ts'
 import { untilAnswered } from './persist.ts'
-import type { Store } from './ports.ts'
-import type { StoredFailure, StoredOutcome, StoredValue } from './record.ts'
+import type { OperationRecord, StoredFailure, StoredOutcome, StoredValue } from './record.ts'
+import type { Store } from './store.ts'
 
 /** What a finished operation answers to every repetition. */
 export type Outcome =
-  | { readonly kind: 'value'; readonly value: unknown }
+  /** Where a commit stored the value, `wire` is the final wire response, if that is another one. */
+  | { readonly kind: 'value'; readonly value: unknown; readonly isCommitted?: boolean; readonly wire?: unknown }
   | { readonly kind: 'failure'; readonly failure: StoredFailure; readonly value?: unknown }
 
 /** An outcome that is known to be storable; `persist` writes its parts, if it has any, and answers what points at them. */
-export interface EncodedOutcome {
-  readonly kind: StoredOutcome['kind']
-  /** @param expiresAt - when the record that will point at the parts expires, in seconds; `undefined`: never */
-  persist(giveUpAtMs: number, expiresAt: number | undefined): Promise<StoredOutcome>
+export type EncodedOutcome = (
+  | { readonly kind: 'value' }
+  | { readonly kind: 'failure'; readonly failure: StoredFailure }
+) & {
+  persist(lifetime: Lifetime): Promise<StoredOutcome>
 }
 
 type Writer = Pick<Settings, 'store' | 'clock' | 'newId' | 'random'>
@@ -34,12 +36,16 @@ export async function encodeOutcome(writer: Writer, outcome: Outcome): Promise<E
     if (!isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')) throw error
     return withoutValue(failure ?? failureOf(error))
   }
+  if (failure === undefined) {
+    return {
+      kind: 'value',
+      persist: async (lifetime) => ({ kind: 'value', value: await save(writer, unsaved, lifetime) }),
+    }
+  }
   return {
-    kind: outcome.kind,
-    async persist(giveUpAtMs, expiresAt) {
-      const value = await save(writer, unsaved, giveUpAtMs, expiresAt)
-      return failure === undefined ? { kind: 'value', value } : { kind: 'failure', failure, value }
-    },
+    kind: 'failure',
+    failure,
+    persist: async (lifetime) => ({ kind: 'failure', failure, value: await save(writer, unsaved, lifetime) }),
   }
 }
 
@@ -50,25 +56,51 @@ export async function encodeFailure(writer: Writer, error: unknown, answer?: () 
 }
 
 /** @throws OutcomeLostError when pieces of it are missing or damaged. */
-export async function decodeOutcome(store: Store, stored: StoredOutcome): Promise<Outcome> {
+export async function decodeOutcome(
+  store: Store,
+  stored: StoredOutcome,
+  { commitId, wire }: Pick<OperationRecord, 'commitId' | 'wire'> = {},
+): Promise<Outcome> {
   const value = stored.value === undefined ? undefined : await decodeStored(store, stored.value)
-  if (stored.kind === 'value') return { kind: 'value', value }
+  if (stored.kind === 'value') {
+    return {
+      kind: 'value',
+      value,
+      ...(commitId !== undefined && { isCommitted: true }),
+      ...(wire !== undefined && { wire: await decodeStored(store, wire) }),
+    }
+  }
   return { kind: 'failure', failure: stored.failure, ...(stored.value !== undefined && { value }) }
 }
 
 function withoutValue(failure: StoredFailure): EncodedOutcome {
-  return { kind: 'failure', persist: async () => ({ kind: 'failure', failure }) }
+  return { kind: 'failure', failure, persist: async () => ({ kind: 'failure', failure }) }
+}
+
+/** How long the parts of a value may take to be written, and how long what points at them will be there. */
+export interface Lifetime {
+  /** Until when the writes are retried, in ms. */
+  readonly giveUpAtMs: number
+  /** When the item that will point at the parts expires, in seconds; `undefined`: never. */
+  readonly expiresAt: number | undefined
+}
+
+/**
+ * Encodes a value that is no outcome, writes its parts if it has any, and answers what points at them.
+ * @throws OutcomeUnstorableError naming the path of what cannot be stored; StoreError
+ */
+export async function storeValue(writer: Writer, value: unknown, lifetime: Lifetime): Promise<StoredValue> {
+  return save(writer, splitValue(await encodeValue(value)), lifetime)
 }
 
 async function save(
   { store, clock, random, newId }: Writer,
   unsaved: Unsaved,
-  giveUpAtMs: number,
-  recordExpiresAt: number | undefined,
+  { giveUpAtMs, expiresAt: pointerExpiresAt }: Lifetime,
 ): Promise<StoredValue> {
   if (unsaved.kind !== 'parts') return unsaved
   const partsId = newId()
-  const expiresAt = recordExpiresAt === undefined ? undefined : recordExpiresAt + PARTS_OUTLIVE_SECONDS
+  const expiresAt = pointerExpiresAt === undefined ? undefined : pointerExpiresAt + PARTS_OUTLIVE_SECONDS
   await untilAnswered(() => store.putParts({ partsId, parts: unsaved.parts, expiresAt }), { clock, random, giveUpAtMs })
   const { parts, length, sha256 } = unsaved
   return { kind: 'parts', partsId, count: parts.length, length, sha256 }

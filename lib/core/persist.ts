@@ -1,5 +1,6 @@
 import { isLambdaOnceError, StoreError } from './errors.ts'
-import type { Clock, Random, Store } from './ports.ts'
+import type { Clock, Random } from './ports.ts'
+import type { Store } from './store.ts'
 
 const BASE_MS = 50
 const CAP_MS = 1_000
@@ -68,5 +69,13 @@ export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Stor
     get: (id) => inTime(store.get(id)),
     putParts: (parts) => inTime(store.putParts(parts)),
     getParts: (partsId, count) => inTime(store.getParts(partsId, count)),
+    prepare(id, writes, beside) {
+      const prepared = store.prepare(id, writes, beside)
+      return { commit: (...args) => inTime(prepared.commit(...args)) }
+    },
+    putBeside: (id, item) => inTime(store.putBeside(id, item)),
+    updateBeside: (...args) => inTime(store.updateBeside(...args)),
+    listBeside: (id, prefix) => inTime(store.listBeside(id, prefix)),
+    listDue: (shard, untilMs, limit) => inTime(store.listDue(shard, untilMs, limit)),
   }
 }

@@ -39,6 +39,32 @@ export type StepRecord =
   /** It was done, and its result could not be stored: it is never run again, and the operation fails. */
   | { readonly kind: 'result-lost'; readonly failure: StoredFailure }
 
+/** What a signal brought. */
+export interface StoredSignal {
+  /** Tells one signal from a repetition of it. */
+  readonly id: string
+  readonly atMs: number
+  readonly payload: StoredValue
+}
+
+/** Where a request is delivered to again: a queue, or a function that is invoked asynchronously. */
+export type RedriveTarget = { readonly queueUrl: string } | { readonly functionName: string }
+
+/** A request as it can be delivered again. */
+export interface StoredRedrive {
+  readonly target: RedriveTarget
+  /** For a queue the message: body and attributes; for a function its event. */
+  readonly payload: StoredValue
+}
+
+/** A message that will continue a suspended operation. */
+export interface Continuation {
+  /** The message's id. */
+  readonly id: string
+  /** When it is expected, in ms. */
+  readonly dueAtMs: number
+}
+
 /** One operation as it lies in the store. Times that end in `Ms` or `Until` are milliseconds, `expiresAt` is seconds. */
 export interface OperationRecord {
   /** The operation's id: its namespace and a hash of namespace, scope and key. */
@@ -65,14 +91,41 @@ export interface OperationRecord {
   /** The step whose outcome nobody knows; only UNKNOWN has one. Absent there: the operation crashed too often. */
   readonly unknownStep?: string
   readonly outcome?: StoredOutcome
+  /** Names the commit that completed the operation, so that a lost answer is told from a completion without it. */
+  readonly commitId?: string
+  /** The final wire response of a committed operation, where it is not the committed value itself. */
+  readonly wire?: StoredValue
   /** When a WAITING operation is due, in ms. Absent: it waits for a signal. */
   readonly resumeAtMs?: number
+  /** What a WAITING operation waits for, in the words of whoever suspended it. */
+  readonly waitingFor?: string
+  /** The signals that have come, in their order. They are kept, so that every attempt sees the same ones. */
+  readonly signals?: readonly StoredSignal[]
+  /** How the operation's request can be delivered again. */
+  readonly redrive?: StoredRedrive
+  /** The message on its way that will continue a WAITING operation. */
+  readonly continuation?: Continuation
+  /** The caller's small notes. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** An admission key: its lease is its time to live. */
+  readonly isAdmission?: true
+  /** The attempt is a reconciler's: when it ends without a word, that is no crash of the work. */
+  readonly isReconciled?: true
+  /** Whether the unknown step can be asked about: its `probe`. */
+  readonly canProbe?: true
+  /** Where a reconciler finds the operation, and from when on, in ms. Absent: there is nothing to do. */
+  readonly dueShard?: string
+  readonly dueAtMs?: number
   /** Version of this shape. */
   readonly schema: 1
 }
 
 /** The sort key under which the record itself lies; outbox items and receipts lie beside it. */
 export const RECORD_SORT_KEY = 'op'
+/** The sort keys of messages that are to be sent begin so. */
+export const OUTBOX_PREFIX = 'outbox#'
+/** The sort keys of receipts begin so. */
+export const RECEIPT_PREFIX = 'receipt#'
 
 /** DynamoDB's TTL attribute. One constant for the runtime and the CDK constructs, so that they cannot differ. */
 export const TTL_ATTRIBUTE = 'expiresAt'

@@ -4,6 +4,7 @@ import type { OperationRequest } from './execution.ts'
 import type { Settings } from './options.ts'
 import { decodeOutcome, type Outcome } from './outcome.ts'
 import type { OperationRecord } from './record.ts'
+import { isLive } from './redrive.ts'
 import type { Report } from './report.ts'
 
 /** Why an operation was not run. */
@@ -13,7 +14,8 @@ export type Refusal =
   | { readonly kind: 'outcome-lost'; readonly error: unknown }
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'waiting'; readonly retryAfterMs?: number }
+  /** `isContinued`: somebody will wake it, so that this delivery may be let go. */
+  | { readonly kind: 'waiting'; readonly retryAfterMs?: number; readonly isContinued: boolean }
   | { readonly kind: 'in-progress'; readonly retryAfterMs?: number }
   | {
       readonly kind: 'store-unavailable'
@@ -43,7 +45,11 @@ export async function refuse(
     case 'waiting': {
       const { resumeAtMs } = decision
       report({ type: 'waiting', attempt }, request.id)
-      return { kind: 'waiting', ...(resumeAtMs !== undefined && untilMs(settings, resumeAtMs)) }
+      return {
+        kind: 'waiting',
+        isContinued: isContinued(settings, seen),
+        ...(resumeAtMs !== undefined && untilMs(settings, resumeAtMs)),
+      }
     }
     case 'in-progress': {
       const { leaseUntil } = decision
@@ -51,6 +57,15 @@ export async function refuse(
       return inProgress(settings, decision)
     }
   }
+}
+
+/** Whether the reconciler will find it, a signal will send its message, or that is on its way. */
+function isContinued(
+  { clock, reconcilerShards }: Settings,
+  { continuation, redrive, resumeAtMs }: OperationRecord,
+): boolean {
+  if (reconcilerShards > 0) return true
+  return resumeAtMs === undefined ? redrive !== undefined : isLive(continuation, clock.now())
 }
 
 /** "In progress", with the time left until a repetition could help, counted from now. */
@@ -77,11 +92,12 @@ async function replay(
   settings: Settings,
   report: Report,
   request: OperationRequest,
-  { attempt, outcome, status }: OperationRecord,
+  record: OperationRecord,
 ): Promise<Refusal> {
   try {
+    const { attempt, outcome, status } = record
     if (outcome === undefined) throw new TypeError('A finished record has no outcome.')
-    const decoded = await decodeOutcome(settings.store, outcome)
+    const decoded = await decodeOutcome(settings.store, outcome, record)
     report({ type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED' }, request.id)
     return { kind: 'replay', outcome: decoded, attempt }
   } catch (error) {

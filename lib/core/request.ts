@@ -1,14 +1,17 @@
 import type { Contract } from './disposition.ts'
-import { MissingKeyError } from './errors.ts'
+import { InvalidOptionError, MissingKeyError } from './errors.ts'
 import type { OperationRequest } from './execution.ts'
 import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from './fingerprint.ts'
-import { normalizeKey, normalizeScope, operationId, type Scope } from './identity.ts'
+import { refusePromise } from './guards.ts'
+import { normalizeKey, normalizeScope, operationId, type Scope, writtenKey } from './identity.ts'
 import type { Settings } from './options.ts'
 
 /** What tells an operation from others of its namespace, as it came: nothing of it is checked yet. */
 export interface NameParts {
   readonly key: unknown
   readonly scope?: Scope | undefined
+  /** The invocation's id, of which no name may be made. Absent: none is known, or it is kept over repetitions. */
+  readonly requestId?: string | undefined
 }
 
 /** What an operation is asked for with, as it came: nothing of it is checked yet. */
@@ -18,6 +21,9 @@ export interface RequestParts extends NameParts {
   readonly contract: Contract
   /** ms left of the invocation. Absent: not known. */
   readonly remainingMs?: number | undefined
+  readonly metadata?: OperationRequest['metadata'] | undefined
+  readonly redrive?: OperationRequest['redrive'] | undefined
+  readonly continuationId?: string | undefined
 }
 
 /**
@@ -25,34 +31,58 @@ export interface RequestParts extends NameParts {
  * its own.
  *
  * @throws MissingKeyError, InvalidKeyError
- * @throws InvalidOptionError when the scope is none
+ * @throws InvalidOptionError when the scope is none, or one of the two is a promise or made of the invocation's id
  */
 export function nameOperation(
   { namespace }: Pick<Settings, 'namespace'>,
-  { key: given, scope }: NameParts,
+  { key: given, scope: asked = [], requestId }: NameParts,
 ): Pick<OperationRequest, 'id' | 'key'> {
+  refusePromise('key', [given].flat())
+  refusePromise('scope', [asked].flat())
   const key = normalizeKey(given)
   if (key === undefined) {
     throw new MissingKeyError('An operation needs a key: a string, a number, or an array of these without gaps.')
   }
-  return { id: operationId(namespace, normalizeScope([scope ?? []].flat()), key), key }
+  const scope = normalizeScope([asked].flat())
+  if (requestId !== undefined) {
+    refuseRequestId('key', [key].flat(), requestId)
+    refuseRequestId('scope', scope, requestId)
+  }
+  return { id: operationId(namespace, scope, key), key: writtenKey(key) }
+}
+
+/** As long as Lambda's own request ids. A shorter one, as tests make them, may be part of a longer text by chance. */
+const REQUEST_ID_LENGTH = 36
+
+/** A repetition comes in another invocation, so that its id would make a new operation of every one. */
+function refuseRequestId(option: 'key' | 'scope', parts: readonly string[], requestId: string): void {
+  const isLong = requestId.length >= REQUEST_ID_LENGTH
+  if (!parts.some((part) => part === requestId || (isLong && part.includes(requestId)))) return
+  throw new InvalidOptionError(
+    `${option} must not be made of the invocation’s awsRequestId: a repetition comes with another one. Use a business id. Only Lambda’s own retries of an asynchronous invocation keep it; for those run takes asyncInvocation: true.`,
+  )
 }
 
 /**
  * The request that a claim is made for.
  *
  * @throws what {@link nameOperation} throws
- * @throws InvalidInputError when the value to fingerprint has no canonical form
+ * @throws InvalidOptionError when the value to fingerprint is a promise
+ * @throws InvalidInputError when it has no canonical form
  */
 export function operationRequest(
   { namespace, clock }: Pick<Settings, 'namespace' | 'clock'>,
-  { fingerprint, contract, remainingMs, ...name }: RequestParts,
+  { fingerprint, contract, remainingMs, metadata, redrive, continuationId, ...name }: RequestParts,
 ): OperationRequest {
+  if (fingerprint !== false && 'value' in fingerprint) refusePromise('fingerprint', [fingerprint.value])
   return {
     ...nameOperation({ namespace }, name),
     fingerprint: fingerprintFrom(fingerprint),
     contract,
     ...(remainingMs !== undefined && { deadlineMs: clock.now() + remainingMs }),
+    ...(metadata !== undefined && { metadata }),
+    ...(redrive !== undefined && { redrive }),
+    ...(continuationId !== undefined && { continuationId }),
   }
 }
 

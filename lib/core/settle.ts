@@ -1,11 +1,12 @@
 import { isSettleable } from './decide.ts'
+import { dueFrom, recordDueAtMs } from './due.ts'
 import { OutcomeUnstorableError } from './errors.ts'
 import { expiryAfter, unfinishedExpiry } from './expiry.ts'
 import type { Settings } from './options.ts'
 import { encodeFailure, encodeOutcome } from './outcome.ts'
-import type { RecordChange } from './ports.ts'
 import type { OperationRecord, StepRecord } from './record.ts'
 import type { Report } from './report.ts'
+import type { RecordChange } from './store.ts'
 
 /** What an operator has found out about an operation. */
 export type Settlement =
@@ -47,7 +48,7 @@ export async function settle(
 
 async function changeFor(
   settings: Settings,
-  { takeover, steps }: OperationRecord,
+  { id, takeover, steps }: OperationRecord,
   settlement: Settlement,
 ): Promise<RecordChange> {
   const nowMs = settings.clock.now()
@@ -57,23 +58,28 @@ async function changeFor(
     leaseUntil: undefined,
     updatedAtMs: nowMs,
     unknownStep: undefined,
+    canProbe: undefined,
     resumeAtMs: undefined,
+    waitingFor: undefined,
+    continuation: undefined,
   }
   if ('rerun' in settlement) {
     // A start mark would only make the operation unknown again: the operator has just said what became of it.
     const kept = Object.entries(steps).filter(([, step]: [string, StepRecord]) => step.kind !== 'started')
     const expiresAt = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs })
-    return { ...common, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
+    const due = dueFrom(settings, id, recordDueAtMs({ status: 'RETRYABLE', takeover }, nowMs))
+    return { ...common, ...due, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
   }
   const encoded =
     'error' in settlement
       ? await encodeFailure(settings, settlement.error)
       : await encodeOutcome(settings, { kind: 'value', value: settlement.value })
   const expiresAt = expiryAfter(nowMs, settings.retentionSeconds)
-  const outcome = await encoded.persist(nowMs, expiresAt)
+  const outcome = await encoded.persist({ giveUpAtMs: nowMs, expiresAt })
   if ('value' in settlement && outcome.kind === 'failure') throw new OutcomeUnstorableError(outcome.failure.message)
   return {
     ...common,
+    ...dueFrom(settings, id, undefined),
     status: outcome.kind === 'value' ? 'COMPLETED' : 'FAILED',
     outcome,
     expiresAt,

@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '../retry/policy.ts'
 import { InvalidOptionError } from './errors.ts'
 import { functionOption, oneOf, refuseUnknown, secondsOption, show } from './guards.ts'
 
@@ -34,6 +35,17 @@ export interface StepOptions<T> {
    * first start, a retry would be a new effect: the operation becomes UNKNOWN. Costs one write before the step.
    */
   readonly keyValidSeconds?: number
+  /**
+   * Repeats the work within this attempt when it fails for a while: `lambda-once/retry`'s policy, kept within the
+   * operation's time. Not with `onUnknown: 'stop'`: a failure may have had its effect.
+   */
+  readonly retry?: RetryPolicy
+  /**
+   * Makes of the result the receipt of the step's destination, such as the provider's charge id. It is written in one
+   * transaction with the step, and read back with `idempotency.receipts`: evidence that the destination answered, even
+   * when the operation's own outcome is never confirmed.
+   */
+  readonly receipt?: (result: T) => unknown
   /** Asks the third party what became of a step that was begun. */
   readonly probe?: (step: StepContext) => ProbeResult<T> | PromiseLike<ProbeResult<T>>
 }
@@ -51,8 +63,14 @@ export function checkStep<T>(name: unknown, work: unknown, options: StepOptions<
   if (typeof work !== 'function') {
     throw new InvalidOptionError(`step("${name}", work): work must be a function; got ${show(work)}.`)
   }
-  refuseUnknown(`step("${name}")`, options, ['onUnknown', 'keyValidSeconds', 'probe'])
+  refuseUnknown(`step("${name}")`, options, ['onUnknown', 'keyValidSeconds', 'retry', 'receipt', 'probe'])
   oneOf('onUnknown', options.onUnknown, ['retry', 'stop'])
   secondsOption('keyValidSeconds', options.keyValidSeconds, 1)
   functionOption('probe', options.probe)
+  functionOption('receipt', options.receipt)
+  if (options.retry !== undefined && options.onUnknown === 'stop') {
+    throw new InvalidOptionError(
+      `step("${name}"): retry and onUnknown: 'stop' exclude each other. A try that failed may have had its effect, and 'stop' promises that there is no second one.`,
+    )
+  }
 }

@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '../retry/policy.ts'
 import {
   type ErrorCode,
   InvalidOptionError,
@@ -12,8 +13,10 @@ import type { HeldRecord, Lease } from './lease.ts'
 import type { Operation } from './operation.ts'
 import type { Settings } from './options.ts'
 import { decodeStored, encodeOutcome } from './outcome.ts'
+import { receiptItem } from './receipts.ts'
 import type { StepRecord } from './record.ts'
 import { checkStep, type StepContext, type StepOptions } from './step-options.ts'
+import type { BesideItem } from './store.ts'
 import { noteBeside } from './suppressed.ts'
 
 /** The steps of one attempt. */
@@ -23,12 +26,16 @@ export interface Steps {
   readonly open: readonly string[]
   /** The step whose outcome was found to be unknown, in this attempt. */
   readonly unknownStep: string | undefined
+  /** Whether the unknown step has a probe: a reconciler may ask again. */
+  readonly canProbe: boolean
   /** Whether there is a step that may have left something behind: recorded, or tried in this attempt. */
   readonly haveBegun: boolean
   /** Whether a step had its effect in this attempt, and its result could not be recorded. */
   readonly isUnrecorded: boolean
   /** Whether the error came out of a step whose result is not recorded: running again is safe by the step's own means. */
   isFromStep(error: unknown): boolean
+  /** Lets no step begin until the function it answers is called. */
+  suspend(): () => void
   /** Lets no step begin any more, and waits for those that run: `false` when the deadline came first. */
   close(): Promise<boolean>
 }
@@ -57,6 +64,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
   let primitiveFromStep = false
   let closed = false
   let unknownStep: string | undefined
+  let canProbe = false
   let isUnrecorded = false
 
   const contextOf = (name: string): StepContext => ({
@@ -67,8 +75,12 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     },
   })
 
-  async function write(name: string, record: StepRecord | undefined): Promise<void> {
-    await lease.renew({ step: { name, record } })
+  async function write(
+    name: string,
+    record: StepRecord | undefined,
+    beside: readonly BesideItem[] = [],
+  ): Promise<void> {
+    await lease.renew({ step: { name, record }, beside })
     if (record === undefined) delete recorded[name]
     else recorded[name] = record
   }
@@ -79,13 +91,14 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
   }
 
   /** The end of a step that has had its effect: whatever goes wrong from here, it must not be run again. */
-  async function record<T>(name: string, value: T): Promise<T> {
+  async function record<T>(name: string, value: T, { receipt }: StepOptions<T>): Promise<T> {
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     let lost: OutcomeUnstorableError | undefined
     try {
-      const stored = await encoded.persist(lease.giveUpAtMs(), lease.longestExpiry())
+      const stored = await encoded.persist(lease.lifetime())
       if (stored.kind === 'value') {
-        await write(name, { kind: 'done', value: stored.value })
+        const beside = receipt === undefined ? [] : [await receiptOf(name, receipt(value))]
+        await write(name, { kind: 'done', value: stored.value }, beside)
       } else {
         await write(name, { kind: 'result-lost', failure: stored.failure })
         lost = resultLost(name, stored.failure.message)
@@ -99,18 +112,23 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     return value
   }
 
+  const receiptOf = (step: string, value: unknown): Promise<BesideItem> =>
+    receiptItem(settings, held, { kind: 'destination', value, step }, lease.giveUpAtMs())
+
   /** An earlier attempt began the step. Whether this one may run it again is never guessed. */
   async function resolve<T>(
     name: string,
     startedAtMs: number,
-    { onUnknown, keyValidSeconds, probe }: StepOptions<T>,
+    options: StepOptions<T>,
   ): Promise<{ readonly kind: 'done'; readonly value: T } | { readonly kind: 'run' }> {
+    const { onUnknown, keyValidSeconds, probe } = options
     const { clockSkewMs } = settings
     const keyIsValid = keyValidSeconds === undefined || clock.now() + clockSkewMs < startedAtMs + keyValidSeconds * 1000
     const found = await probe?.(contextOf(name))
-    if (found?.kind === 'done') return { kind: 'done', value: await record(name, found.value) }
+    if (found?.kind === 'done') return { kind: 'done', value: await record(name, found.value, options) }
     const mayRun = found === undefined ? onUnknown !== 'stop' : found.kind === 'not-done'
     if (mayRun && keyIsValid) return { kind: 'run' }
+    canProbe ||= probe !== undefined
     throw becomesUnknown(name)
   }
 
@@ -133,14 +151,32 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     tried.add(name)
     let value: T
     try {
-      value = await work(contextOf(name))
+      value = await (options.retry === undefined
+        ? work(contextOf(name))
+        : retried(contextOf(name), work, options.retry))
     } catch (error) {
       // Only the certainty that nothing happened closes a start mark; a time-out leaves it open. One of an earlier
       // attempt stays: this attempt knows nothing of what that one did, and its time must not move.
       if (before === undefined && isLambdaOnceError(error, 'NO_EFFECT')) await undo(name, error)
       throw error
     }
-    return record(name, value)
+    return record(name, value, options)
+  }
+
+  async function retried<T>(
+    context: StepContext,
+    work: (step: StepContext) => T | PromiseLike<T>,
+    policy: RetryPolicy,
+  ): Promise<T> {
+    const { retry } = await import('../retry/retry.ts')
+    const ends = [context.signal, ...(policy.signal ? [policy.signal] : [])]
+    const { idempotencyKey, attempt } = context
+    return retry(({ signal }) => work({ idempotencyKey, attempt, signal }), {
+      clock,
+      random: settings.random,
+      ...policy,
+      signal: AbortSignal.any(ends),
+    })
   }
 
   async function undo(name: string, error: unknown): Promise<void> {
@@ -191,6 +227,9 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     get unknownStep() {
       return unknownStep
     },
+    get canProbe() {
+      return canProbe
+    },
     get haveBegun() {
       return tried.size > 0 || Object.keys(recorded).length > 0
     },
@@ -199,6 +238,12 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     },
     isFromStep: (error: unknown) =>
       typeof error === 'object' && error !== null ? fromStep.has(error) : primitiveFromStep,
+    suspend() {
+      closed = true
+      return () => {
+        closed = false
+      }
+    },
     async close() {
       closed = true
       if (open.size === 0) return true

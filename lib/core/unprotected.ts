@@ -1,3 +1,4 @@
+import { InvalidOptionError } from './errors.ts'
 import type { Execution, OperationRequest } from './execution.ts'
 import { hashOfParts } from './identity.ts'
 import { watchLease } from './lease-watch.ts'
@@ -28,11 +29,29 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
         }),
       extend: async () => undefined,
       release: () => undefined,
+      commit: async () => {
+        throw refused('commit')
+      },
+      delay: () => {
+        throw refused('delay')
+      },
+      wait: () => {
+        throw refused('wait')
+      },
+      signals: async () => [],
     }),
     attempt: 1,
     entered: () => undefined,
     complete: end,
     reject: end,
     giveUp: end,
+    committed: undefined,
+    addWire: async () => undefined,
   })
+}
+
+function refused(method: string): InvalidOptionError {
+  return new InvalidOptionError(
+    `operation.${method} needs a claim, and this request runs without one: it has no key, is of a method that is not protected, or the store is down and onStoreError is "open".`,
+  )
 }

@@ -1,5 +1,5 @@
-import type { Condition } from '../core/ports.ts'
 import type { Status } from '../core/record.ts'
+import type { Condition } from '../core/store.ts'
 
 /** A condition as DynamoDB takes it. Every attribute goes through an alias: status, token and others are reserved words. */
 export interface ConditionExpression {
@@ -51,11 +51,21 @@ export function conditionExpression(condition: Condition): ConditionExpression {
         names: ['token', 'rev'],
         values: { ':seenToken': condition.token, ':seenRev': condition.rev },
       }
-    case 'held':
+    case 'held': {
+      const held = '#token = :mine AND #status = :inProgress'
+      const values = { ':mine': condition.token, ':inProgress': 'IN_PROGRESS' }
+      if (condition.signals === undefined) return { expression: held, names: ['token', 'status'], values }
       return {
-        expression: '#token = :mine AND #status = :inProgress',
-        names: ['token', 'status'],
-        values: { ':mine': condition.token, ':inProgress': 'IN_PROGRESS' },
+        expression: `${held} AND (attribute_not_exists(#signals) OR size(#signals) <= :seenSignals)`,
+        names: ['token', 'status', 'signals'],
+        values: { ...values, ':seenSignals': condition.signals },
+      }
+    }
+    case 'committed':
+      return {
+        expression: '#token = :mine AND #status = :completed AND attribute_not_exists(#wire)',
+        names: ['token', 'status', 'wire'],
+        values: { ':mine': condition.token, ':completed': 'COMPLETED' },
       }
   }
 }

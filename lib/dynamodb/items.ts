@@ -1,9 +1,15 @@
 import { StoreError } from '../core/errors.ts'
 import { type OperationRecord, RECORD_SORT_KEY } from '../core/record.ts'
+import type { BesideItem } from '../core/store.ts'
 
 /** The key of an operation's record. */
 export function recordKey(id: string): { readonly pk: string; readonly sk: string } {
-  return { pk: id, sk: RECORD_SORT_KEY }
+  return itemKey(id, RECORD_SORT_KEY)
+}
+
+/** The key of an item under an operation. */
+export function itemKey(id: string, sk: string): { readonly pk: string; readonly sk: string } {
+  return { pk: id, sk }
 }
 
 /**
@@ -29,4 +35,14 @@ export function toRecord(item: Record<string, unknown>): OperationRecord {
     )
   }
   return { steps: {}, ...attributes, id: pk } as unknown as OperationRecord
+}
+
+/** Something beside a record as an item. */
+export function toBesideItem(id: string, { sk, attributes }: BesideItem): Record<string, unknown> {
+  return { ...attributes, ...itemKey(id, sk) }
+}
+
+/** The reverse of {@link toBesideItem}. */
+export function fromBesideItem({ pk: _id, sk, ...attributes }: Record<string, unknown>): BesideItem {
+  return { sk: String(sk), attributes }
 }

@@ -1,8 +1,9 @@
 import type { Context } from 'aws-lambda'
 import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
 import type { Execution, OperationRequest } from '../core/execution.ts'
+import { refusePromise } from '../core/guards.ts'
 import type { Scope } from '../core/identity.ts'
-import { contextWith, remainingTimeMs } from '../core/invocation.ts'
+import { contextWith, remainingTimeMs, requestIdOf } from '../core/invocation.ts'
 import { type Asked, type HttpRefusal, refusalAnswer } from './answer/refusal.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 import type { HttpSettings, OperationContext } from './options.ts'
@@ -30,7 +31,8 @@ export type Admission = Admitted | { readonly kind: 'answered'; readonly answer:
  * Lets a request in, or answers it: event → key, scope and fingerprint → claim.
  *
  * @throws InvalidEventError when the event is no HTTP request
- * @throws InvalidOptionError when nobody was verified and the options do not say how callers are told apart
+ * @throws InvalidOptionError when nobody was verified and the options do not say how callers are told apart, or when
+ * key, scope or fingerprint is none that a repetition could come with
  */
 export async function admit(settings: HttpSettings, event: unknown, context: Context): Promise<Admission> {
   const { engine, header, methods, isKeyRequired } = settings
@@ -60,8 +62,17 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
 
   const { key } = reading
   const scope = scopeOf(settings, request, event, context)
+  const requestId = requestIdOf(context)
   const make = (value: unknown) =>
-    engine.request({ key, scope, fingerprint: { value }, contract: 'answer', remainingMs: remainingMs() })
+    engine.request({
+      key,
+      scope,
+      fingerprint: { value },
+      contract: 'answer',
+      remainingMs: remainingMs(),
+      requestId,
+      redrive: settings.redrive && { target: settings.redrive, payload: event, atClaim: true },
+    })
   let operation: OperationRequest
   try {
     operation = await (settings.fingerprint ? make(settings.fingerprint(event)) : fingerprinted(request, make))
@@ -76,6 +87,7 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
 function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, context: Context): Scope {
   if (settings.scope !== undefined) {
     const scope = settings.scope(event, context)
+    refusePromise('scope', [scope].flat())
     if ([scope].flat().some(Boolean)) return scope
     throw new InvalidOptionError(
       'scope(event, context) must name who asks, or all callers would share their results; it gave nothing.',

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import { NOT_EXECUTED_STATUSES } from '../core/disposition.ts'
+import type { Ending } from '../core/ending.ts'
 import { isLambdaOnceError } from '../core/errors.ts'
-import type { Ending } from '../core/execution.ts'
+import { refusePromise } from '../core/guards.ts'
 import type { Refusal } from '../core/refusal.ts'
+import { isSuspension } from '../core/suspension.ts'
 import type { Admitted } from './admission.ts'
 import { errorAnswer } from './answer/failure.ts'
-import { refusalAnswer } from './answer/refusal.ts'
+import { committedForm, refusalAnswer } from './answer/refusal.ts'
 import { type StoredResponse, storedForm } from './answer/replay.ts'
 import { type HttpAnswer, wireResponse } from './answer/wire.ts'
 import type { HttpSettings } from './options.ts'
@@ -16,19 +19,30 @@ import type { HttpSettings } from './options.ts'
 const NEAR_DEADLINE_MS = 1_000
 
 /**
- * Ends a request whose handler returned. Whatever this throws leaves the operation open: it is an error that came
+ * Ends a request whose handler returned. `response` is what middlewares have made of what was `returned`. Whatever this throws leaves the operation open: it is an error that came
  * after the handler, and to be ended as one.
  *
  * @throws OutcomeUnstorableError when the response is none, or may not be stored
  * @throws StepNotAwaitedError when a step still runs
  */
-export async function endReturned(settings: HttpSettings, admission: Admitted, response: unknown): Promise<Ending> {
-  const { execution } = admission
+export async function endReturned(
+  settings: HttpSettings,
+  admission: Admitted,
+  response: unknown,
+  returned: unknown = response,
+): Promise<Ending> {
+  const { execution, shape, event } = admission
   if (!admission.isProtected) return execution.giveUp('keep')
-  const wire = wireResponse(admission.shape, response)
-  if (isFinal(settings, wire)) {
-    return execution.complete(storedForm(settings, wire))
+  if (isSuspension(returned)) return execution.complete(returned)
+  const { committed } = execution
+  if (committed !== undefined) {
+    const form = storedForm(settings, wireResponse(shape, response))
+    const own = committedForm(settings, { shape, event }, committed.value)
+    if (!isDeepStrictEqual(form, own)) await execution.addWire(form)
+    return { kind: 'recorded', as: 'completed' }
   }
+  const wire = wireResponse(shape, response)
+  if (isFinal(settings, admission, wire)) return execution.complete(storedForm(settings, wire))
   const leftMs = admission.remainingMs()
   const isNearDeadline = leftMs !== undefined && leftMs <= NEAR_DEADLINE_MS
   return execution.giveUp(isNearDeadline ? 'keep' : 'release', 'resume')
@@ -63,8 +77,16 @@ export async function endThrown(
   return (await answerInstead(settings, admission, ending)) ?? own
 }
 
-function isFinal({ storeResponse }: HttpSettings, response: HttpAnswer): boolean {
-  return storeResponse === undefined ? !NOT_EXECUTED_STATUSES.includes(response.statusCode) : storeResponse(response)
+/** What goes wrong in the user's function must not undo what the handler did: then the default decides. */
+function isFinal({ engine, storeResponse }: HttpSettings, { execution }: Admitted, response: HttpAnswer): boolean {
+  try {
+    const said: unknown = storeResponse?.(response)
+    refusePromise('storeResponse', [said])
+    if (said !== undefined) return Boolean(said)
+  } catch (error) {
+    engine.report({ type: 'hook-failed', hook: 'storeResponse', error }, execution.operation.id)
+  }
+  return !NOT_EXECUTED_STATUSES.includes(response.statusCode)
 }
 
 /** What is stored of a failure's response. Where nothing may be, repetitions get a general one. */
@@ -97,6 +119,8 @@ function refusalBy(ending: Ending): Refusal | undefined {
       return undefined
     case 'outdone':
       return { ...ending, kind: 'replay' }
+    case 'suspended':
+      return { ...ending, kind: 'waiting', isContinued: true }
     case 'lost':
       return { kind: 'in-progress', retryAfterMs: 0 }
   }

@@ -43,9 +43,10 @@ export function idempotentHttp<E = HttpEvent>(
     },
 
     async after(request: Request): Promise<void> {
-      const admission = running.get(request)?.admission
-      if (admission === undefined) return
-      const ending = await endReturned(settings, admission, request.response)
+      const entry = running.get(request)
+      if (entry === undefined) return
+      const { admission, seen } = entry
+      const ending = await endReturned(settings, admission, request.response, seen.returned)
       running.delete(request)
       const answer = await answerInstead(settings, admission, ending)
       if (answer !== undefined) request.response = answer

@@ -78,6 +78,18 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    */
   readonly replay?: 'frozen' | ((stored: StoredResponse, event: E) => HttpAnswer | PromiseLike<HttpAnswer>)
   /**
+   * Makes the response of a value that the handler has committed, for repetitions that find no response beside it: the
+   * process ended between the commit and the answer.
+   * @defaultValue the committed value itself is the response
+   */
+  readonly render?: (value: never, event: E) => HttpAnswer
+  /**
+   * Lets an operation whose client never comes back be finished: the event is stored with the claim, and a reconciler,
+   * or a signal through the relay, invokes this function (name or ARN, its own as a rule) with it again.
+   * @defaultValue none: only a repetition of the client continues it
+   */
+  readonly redrive?: { readonly functionName: string }
+  /**
    * Sees every answer by which a request is refused here (400, 409, 422, 202, 503), and gives the one to send: with
    * more headers, or in another format. Middy runs no `after` hook for these, so what @middy/http-cors or
    * @middy/http-security-headers adds to other responses has to be added here. Replays do not come by: they have the
@@ -116,7 +128,16 @@ export const HTTP_DEFAULTS: Readonly<{
   replay: 'frozen',
 })
 
-const WITHOUT_DEFAULT = ['idempotency', 'scope', 'anonymous', 'fingerprint', 'storeResponse', 'onRefused']
+const WITHOUT_DEFAULT = [
+  'idempotency',
+  'scope',
+  'anonymous',
+  'fingerprint',
+  'storeResponse',
+  'render',
+  'redrive',
+  'onRefused',
+]
 
 /** Options after validation. Events are what the door got, so the callbacks' event type is forgotten here. */
 export interface HttpSettings {
@@ -128,6 +149,8 @@ export interface HttpSettings {
   readonly anonymous: boolean
   readonly fingerprint: ((event: unknown) => unknown) | undefined
   readonly storeResponse: ((response: HttpAnswer) => boolean) | undefined
+  readonly render: ((value: unknown, event: unknown) => HttpAnswer) | undefined
+  readonly redrive: { readonly functionName: string } | undefined
   readonly isStripped: (lowerCaseName: string) => boolean
   /** Whether a response that lost headers is stored and marked, or not stored. */
   readonly isMarked: boolean
@@ -171,12 +194,20 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
     isStripped: headerMatcher(tokens('stripHeaders', stripHeaders)),
     isMarked: oneOf('onStripped', onStripped, ['mark', 'refuse']) === 'mark',
     storeResponse: functionOption('storeResponse', options.storeResponse),
+    render: functionOption('render', options.render) as HttpSettings['render'],
+    redrive: redriveOption(options.redrive),
     // The user fixed E; the event of each call is of that type or the gateway is wired to another handler.
     scope: functionOption('scope', scope) as HttpSettings['scope'],
     fingerprint: functionOption('fingerprint', options.fingerprint) as HttpSettings['fingerprint'],
     onRefused: functionOption('onRefused', options.onRefused) as HttpSettings['onRefused'],
     refresh: (replay === 'frozen' ? undefined : replay) as HttpSettings['refresh'],
   })
+}
+
+function redriveOption(redrive: IdempotentHttpOptions['redrive']): HttpSettings['redrive'] {
+  if (redrive === undefined) return undefined
+  if (typeof redrive?.functionName === 'string' && redrive.functionName !== '') return redrive
+  throw new InvalidOptionError(`redrive must be { functionName }, a function's name or ARN; got ${show(redrive)}.`)
 }
 
 /** Methods and header names are tokens of RFC 9110, section 5.6.2, of which the `*` is one character. */

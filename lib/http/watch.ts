@@ -5,6 +5,8 @@ import { isLambdaOnceError } from '../core/errors.ts'
 export interface Watched {
   /** What was thrown, before any error middleware put something else in its place. */
   readonly firstError: unknown
+  /** What the handler returned, before any middleware changed it. */
+  readonly returned: unknown
   /** Whether the handler has returned a response, with no error before it. */
   readonly hasReturned: boolean
 }
@@ -19,7 +21,7 @@ const watched = new WeakMap<object, Watched>()
 export function watch(request: { error?: unknown; response?: unknown }): Watched {
   const there = watched.get(request)
   if (there !== undefined) return there
-  const seen = { firstError: undefined as unknown, hasReturned: false }
+  const seen = { firstError: undefined as unknown, returned: undefined as unknown, hasReturned: false }
   let hasFailed = false
   onSet(request, 'error', (error) => {
     if (!hasFailed) seen.firstError = error
@@ -27,7 +29,9 @@ export function watch(request: { error?: unknown; response?: unknown }): Watched
   })
   onSet(request, 'response', (response) => {
     // After an error it is what error middlewares answer.
-    if (!hasFailed && response !== undefined) seen.hasReturned = true
+    if (hasFailed || response === undefined || seen.hasReturned) return
+    seen.hasReturned = true
+    seen.returned = response
   })
   watched.set(request, seen)
   return seen

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
+import type { Ending } from '../core/ending.ts'
 import { InvalidOptionError } from '../core/errors.ts'
-import type { Ending } from '../core/execution.ts'
 import { show } from '../core/guards.ts'
 import { admit } from './admission.ts'
 import type { HttpAnswer } from './answer/wire.ts'

@@ -1,16 +1,27 @@
-import type { Condition, Parts, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/ports.ts'
-import { countsAsAbsent, type OperationRecord } from '../core/record.ts'
+import { functionOption, refuseUnknown } from '../core/guards.ts'
+import type { OperationRecord } from '../core/record.ts'
+import type { Condition, Parts, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/store.ts'
+import { besideItems } from './beside.ts'
+import { type AppliedCommit, commitsOver, type Transact } from './commits.ts'
+import { holds, withChange } from './holds.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /** Records to start with, such as one that another process would have left behind. */
   readonly records?: readonly OperationRecord[]
+  /**
+   * Stands for your own tables: judges the conditions of a commit's writes, which this store cannot evaluate.
+   * @defaultValue every condition holds
+   */
+  readonly transact?: Transact
 }
 
 /** A store in memory, and a look into it for assertions. */
 export interface MemoryStore extends Store {
   /** A copy of every record, expired ones too. */
   records(): OperationRecord[]
+  /** Every commit that was applied, in order, with its writes as they were given. */
+  commits(): readonly AppliedCommit[]
   /** Deletes a record, as DynamoDB's TTL would, whatever its state. */
   remove(id: string): void
 }
@@ -19,13 +30,22 @@ export interface MemoryStore extends Store {
  * A store for unit tests, with the conditions of the real one: it passes the same contract suite.
  * It lives in one process and forgets everything with it, so it protects nothing in production.
  *
+ * Of a commit's own writes it keeps a list, and no more: it evaluates no expression and no order guard, applies
+ * nothing to any table, and measures no size. `transact` stands for your tables where a test needs them; whether the
+ * expressions are right, only DynamoDB tells.
+ *
  * @example
  * const idempotency = createIdempotency({ store: memoryStore(), namespace: 'payments' })
+ *
+ * @throws InvalidOptionError when an option is wrong
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  refuseUnknown('memoryStore', options, ['records', 'transact'])
   const records = new Map<string, OperationRecord>()
   const pieces = new Map<string, Uint8Array>()
   for (const record of options.records ?? []) records.set(record.id, structuredClone(record))
+  const beside = besideItems(records)
+  const commits = commitsOver(records, beside, functionOption('transact', options.transact))
 
   function write(
     id: string,
@@ -50,6 +70,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     async get(id: string) {
       return structuredClone(records.get(id))
     },
+    prepare: commits.prepare,
+    ...beside.methods,
     async putParts({ partsId, parts }: Parts) {
       parts.forEach((bytes, index) => {
         pieces.set(`${partsId}#${index}`, Uint8Array.from(bytes))
@@ -59,30 +81,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return Array.from({ length: count }, (_, index) => pieces.get(`${partsId}#${index}`))
     },
     records: () => structuredClone([...records.values()]),
+    commits: commits.applied,
     remove(id: string) {
       records.delete(id)
     },
   })
-}
-
-function holds(condition: Condition, there: OperationRecord | undefined): boolean {
-  switch (condition.kind) {
-    case 'absent':
-      return (
-        there === undefined ||
-        (countsAsAbsent(there, condition.moment) && there.createdAtMs < Math.floor(condition.moment.nowMs))
-      )
-    case 'seen':
-      return there?.token === condition.token && there.rev === condition.rev
-    case 'held':
-      return there?.token === condition.token && there.status === 'IN_PROGRESS'
-  }
-}
-
-function withChange(there: OperationRecord, { step, ...change }: RecordChange): OperationRecord {
-  const { [step?.name ?? '']: _replaced, ...others } = there.steps
-  const steps = step === undefined ? there.steps : { ...others, ...(step.record && { [step.name]: step.record }) }
-  const merged = { ...there, steps, ...change, rev: there.rev + 1 }
-  const defined = Object.entries(merged).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(defined) as unknown as OperationRecord
 }

@@ -5,7 +5,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { InvalidOptionError } from '../core/errors.ts'
 import { show } from '../core/guards.ts'
 import { isConditionFailed } from '../dynamodb/store-errors.ts'
-import { ConditionFailedError, VersionTypeError } from './errors.ts'
+import { ConditionFailedError, versionTypeError } from './errors.ts'
 import { type OrderGuard, resolveGuard } from './guard.ts'
 import { guarded, type Tombstone } from './if-newer.ts'
 import { judge, plain, type StoredItem } from './judge.ts'
@@ -48,7 +48,7 @@ export async function applyIfNewer(
         case 'stale':
           return isOwnWrite(current, item, error) ? 'applied' : 'stale'
         case 'other-type':
-          throw new VersionTypeError(resolved.attribute, finding.stored, kindOf(resolved.value), error)
+          throw versionTypeError(resolved, finding.stored, error)
         case 'condition-failed':
           throw new ConditionFailedError(item && plain(item), error)
         case 'over-tombstone':
@@ -79,8 +79,4 @@ function isOwnWrite(write: GuardedWrite, item: StoredItem | undefined, error: Er
   if (typeof tries !== 'number' || tries < 2) return false
   const sent = marshall(write.Put.Item ?? {}, { removeUndefinedValues: true, convertClassInstanceToMap: true })
   return isDeepStrictEqual(sent, { ...item })
-}
-
-function kindOf(value: unknown): string {
-  return typeof value === 'string' ? 'a string' : 'a number'
 }

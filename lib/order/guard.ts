@@ -1,6 +1,6 @@
+import { systemClock } from '../core/clock.ts'
 import { InvalidOptionError } from '../core/errors.ts'
 import { refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import { systemClock } from '../core/options.ts'
 import type { Clock } from '../core/ports.ts'
 import { TTL_ATTRIBUTE } from '../core/record.ts'
 

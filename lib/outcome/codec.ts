@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
-import { DevalueError, parse, stringify } from 'devalue'
+import { DevalueError, defaultStringifyOperations, parse, stringify } from 'devalue'
 import { OutcomeLostError, OutcomeUnstorableError } from '../core/errors.ts'
 
 /** An encoded value: as text while that is small (people read records too), else compressed. */
@@ -23,6 +23,24 @@ const decompress = promisify(brotliDecompress)
  */
 const REDUCERS = { Buffer: (value: unknown) => Buffer.isBuffer(value) && [value.toString('base64')] }
 const REVIVERS = { Buffer: ([base64]: [string]) => Buffer.from(base64, 'base64') }
+
+/**
+ * devalue writes the whole buffer under a view. Node cuts small views out of a pool that all requests share, so that
+ * bytes of other callers would be stored, and given away by replays.
+ */
+const OPERATIONS = {
+  viewInfo(view: ArrayBufferView): ReturnType<typeof defaultStringifyOperations.viewInfo> {
+    const info = defaultStringifyOperations.viewInfo(view)
+    const { buffer, byteOffset, byteLength } = info
+    if (byteLength === info.bufferByteLength) return info
+    return {
+      ...info,
+      buffer: buffer.slice(byteOffset, byteOffset + byteLength),
+      byteOffset: 0,
+      bufferByteLength: byteLength,
+    }
+  },
+}
 
 /**
  * Encodes a value without loss: `undefined`, `Date`, `Map`, `Set`, `bigint`, typed arrays and `NaN` survive.
@@ -50,9 +68,8 @@ export async function decodeValue(encoded: EncodedValue): Promise<unknown> {
 }
 
 function toText(value: unknown): string {
-  let text: string
   try {
-    text = stringify(value, REDUCERS)
+    return stringify(value, REDUCERS, { operations: OPERATIONS })
   } catch (error) {
     const path = error instanceof DevalueError && error.path ? error.path : ''
     const why = error instanceof Error ? error.message : String(error)
@@ -61,8 +78,4 @@ function toText(value: unknown): string {
       { cause: error },
     )
   }
-  if (!text.isWellFormed()) {
-    throw new OutcomeUnstorableError('The outcome cannot be stored: it contains a string with a lone surrogate.')
-  }
-  return text
 }

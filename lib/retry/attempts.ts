@@ -1,3 +1,4 @@
+import { refusePromise } from '../core/guards.ts'
 import { attemptSignal } from './attempt-signal.ts'
 import { type GaveUpReason, RetryError } from './errors.ts'
 import { type FailureContext, type Verdict, verdictOfUser } from './failure.ts'
@@ -56,6 +57,7 @@ export async function runAttempts<T>(
       if (failed === undefined) return settle(outcome)
       const context = { nowMs: clock.now(), timedOut }
       const said = settings.classify?.(failed.failure)
+      refusePromise('classify', [said])
       const verdict = said === undefined ? reading.verdictOf(failed.failure, context) : verdictOfUser(said)
       if (verdict.kind === 'final') return settle(outcome)
 

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption } from '../core/guards.ts'
+import { functionOption, refusePromise } from '../core/guards.ts'
 import { type Reading, runAttempts } from './attempts.ts'
 import { verdictOfError, verdictOfStatus } from './failure.ts'
 import { POLICY_OPTIONS, type RetryPolicy, type RetrySettings, resolvePolicy } from './policy.ts'
@@ -62,7 +62,9 @@ export function retryingFetch(policy: RetryingFetchPolicy = {}): Fetch {
   const given = functionOption('fetch', policy.fetch)
 
   return async (input: FetchInput, init?: FetchInit) => {
-    const maxAttempts = isRepeatable(headOf(input, init)) ? settings.maxAttempts : 1
+    const mayRepeat = isRepeatable(headOf(input, init))
+    refusePromise('isRepeatable', [mayRepeat])
+    const maxAttempts = mayRepeat ? settings.maxAttempts : 1
     if (maxAttempts > 1) refuseStream(input, init)
     const call: RetrySettings = { ...settings, maxAttempts, signal: signalOf(settings, input, init) }
     const send = given ?? globalThis.fetch

@@ -1,6 +1,6 @@
+import { systemClock } from '../core/clock.ts'
 import { InvalidOptionError } from '../core/errors.ts'
 import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import { systemClock } from '../core/options.ts'
 import type { Clock, Random } from '../core/ports.ts'
 import type { RetryBudget } from './budget.ts'
 

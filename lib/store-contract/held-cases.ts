@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import type { RecordChange, StandingCondition, Store } from '../core/ports.ts'
+import type { StoredSignal } from '../core/record.ts'
+import type { RecordChange, StandingCondition, Store } from '../core/store.ts'
 import { aRecord, aStep, type ContractCase, completion, NOW_MS, NOW_SECONDS, stored } from './fixtures.ts'
 
 /** What only the holder of a claim may write, and takeovers. */
@@ -130,4 +131,65 @@ export const heldCases: readonly ContractCase[] = [
       deepStrictEqual([after?.status, after?.steps, after?.unknownStep], ['RETRYABLE', { b: aStep }, undefined])
     },
   },
+  {
+    name: 'writes under a claim only while no more signals have come than its holder knows of',
+    async check(store: Store) {
+      const change = { ...completion, status: 'WAITING' } as const
+      const underSignals = (id: string, signals: number) =>
+        store.update(id, change, { kind: 'held', token: 'token-a', signals })
+      const record = await stored(store, aRecord({ signals: [aSignal('one'), aSignal('two')] }))
+      deepStrictEqual(await underSignals(record.id, 0), { applied: false, existing: record })
+      deepStrictEqual(await underSignals(record.id, 1), { applied: false, existing: record })
+      deepStrictEqual(await underSignals(record.id, 2), { applied: true })
+      for (const signals of [0, 1]) {
+        deepStrictEqual(await underSignals((await stored(store, aRecord())).id, signals), { applied: true })
+      }
+    },
+  },
+  {
+    name: 'adds a wire response to what this claim has completed, once',
+    async check(store: Store) {
+      const wire = { kind: 'text', text: '[2]' } as const
+      const change = { ...completion, wire }
+      const record = await stored(store, aRecord())
+      const committed = { kind: 'committed', token: 'token-a' } as const
+      strictEqual((await store.update(record.id, change, committed)).applied, false)
+      await store.update(record.id, completion, { kind: 'held', token: 'token-a' })
+      strictEqual((await store.update(record.id, change, { ...committed, token: 'token-b' })).applied, false)
+      deepStrictEqual(await store.update(record.id, change, committed), { applied: true })
+      const after = await store.get(record.id)
+      deepStrictEqual(after?.wire, wire)
+      const again = { ...change, wire: { kind: 'text', text: '[3]' } } as const
+      deepStrictEqual(await store.update(record.id, again, committed), { applied: false, existing: after })
+    },
+  },
+  {
+    name: 'keeps and removes every field a change may have, nested ones as they are',
+    async check(store: Store) {
+      const record = await stored(store, aRecord({ metadata: { operation: 'issue' }, isAdmission: true }))
+      const fields = {
+        commitId: 'commit-a',
+        resumeAtMs: NOW_MS + 5,
+        waitingFor: 'the bank',
+        signals: [aSignal('one'), { ...aSignal('two'), payload: { kind: 'brotli', bytes: new Uint8Array([0, 9]) } }],
+        redrive: { target: { queueUrl: 'https://queue' }, payload: { kind: 'text', text: '["body"]' } },
+        continuation: { id: 'message-1', dueAtMs: NOW_MS + 5 },
+        isReconciled: true,
+        canProbe: true,
+        dueShard: 'n#0',
+        dueAtMs: NOW_MS + 5,
+        crashes: 2,
+      } as const
+      await store.update(record.id, { ...completion, ...fields }, { kind: 'held', token: 'token-a' })
+      const { leaseUntil: _lease, ...rest } = record
+      const { leaseUntil: _undefined, ...set } = completion
+      deepStrictEqual(await store.get(record.id), { ...rest, ...set, ...fields, rev: 2 })
+      const { signals, redrive, commitId, crashes, ...removable } = fields
+      const none = Object.fromEntries(Object.keys(removable).map((name) => [name, undefined]))
+      await store.update(record.id, { ...completion, ...none }, { kind: 'seen', token: 'token-a', rev: 2 })
+      deepStrictEqual(await store.get(record.id), { ...rest, ...set, signals, redrive, commitId, crashes, rev: 3 })
+    },
+  },
 ]
+
+const aSignal = (id: string): StoredSignal => ({ id, atMs: NOW_MS, payload: { kind: 'text', text: '[1]' } })

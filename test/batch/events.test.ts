@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { batchHandler } from '../../lib/batch/index.ts'
 import { createIdempotency, isLambdaOnceError, type OperationEvent } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
-import { identifiers, setUp } from './set-up.ts'
+import { gate, identifiers, setUp } from './set-up.ts'
 import { event, invocation, message, redelivered } from './sqs-event.ts'
 
 describe('an event that is none of a queue', () => {
@@ -74,17 +74,33 @@ describe('failures', () => {
     })
   })
 
-  test('are seen by onFailure, and what it throws is dropped and reported', async () => {
-    const { deliver, types } = setUp({
-      options: {
-        onFailure: () => {
-          throw new Error('a bug')
-        },
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug')
       },
-      work: () => Promise.reject(new Error('boom')),
-    })
+    ],
+    ['rejects with later', () => Promise.reject(new Error('a bug'))],
+  ])('are seen by onFailure, and what it %s is dropped and reported', async (_name, onFailure) => {
+    const { deliver, events } = setUp({ options: { onFailure }, work: () => Promise.reject(new Error('boom')) })
     expect(await deliver(event(message('1')))).toEqual(['1'])
-    expect(types()).toContain('hook-failed')
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'hook-failed', hook: 'onFailure', error: new Error('a bug') }),
+    )
+  })
+
+  test('are waited for when onFailure is async: nothing of it goes on in the next invocation', async () => {
+    const told = gate()
+    const { handler } = setUp({ options: { onFailure: () => told.opened }, work: () => Promise.reject('boom') })
+    let answered = false
+    const answer = handler(event(message('1')), invocation()).finally(() => {
+      answered = true
+    })
+    await new Promise(setImmediate)
+    expect(answered).toBe(false)
+    told.open()
+    expect(await answer).toEqual({ batchItemFailures: [{ itemIdentifier: '1' }] })
   })
 
   describe('without onFailure', () => {
@@ -255,6 +271,7 @@ describe('the key', () => {
   test.each([
     ['alone', (requestId: string) => requestId],
     ['as a part', (requestId: string) => ['order', requestId]],
+    ['inside a longer text', (requestId: string) => `order:${requestId}`],
   ])('must not be the invocation’s request id, %s', async (_name, key) => {
     const { deliver, ran, memory } = setUp({ options: { key: (_, { awsRequestId }) => key(awsRequestId) } })
     await expect(deliver(event(message('1')))).rejects.toMatchObject({
@@ -286,6 +303,31 @@ describe('the key', () => {
   })
 })
 
+describe('an option that is async by mistake fails the batch before anything is claimed:', () => {
+  const later = (text: string) => (() => Promise.resolve(text)) as never
+  const fails = (() => Promise.reject(new Error('No such tenant.'))) as never
+
+  test.each<[string, Parameters<typeof setUp>[0]]>([
+    ['key', { options: { key: later('order-1') } }],
+    ['key', { options: { key: fails } }],
+    ['key', { options: { key: (() => ['order', Promise.reject(new Error('No such tenant.'))]) as never } }],
+    ['scope', { options: { scope: later('tenant-1') } }],
+    ['scope', { options: { scope: fails } }],
+    ['scope', { options: { scope: (() => ['tenant', Promise.resolve('1')]) as never } }],
+    ['fingerprint', { options: { fingerprint: later('body') } }],
+    ['fingerprint', { options: { fingerprint: fails } }],
+    ['parse', { options: { parse: later('body') } }],
+    ['parse', { options: { parse: fails, poison: 'ack' } }],
+  ])('%s', async (name, given) => {
+    const { deliver, ran, memory } = setUp(given)
+    await expect(deliver(event(message('1'), message('2')))).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining(`${name} must be known at once; got a promise`),
+    })
+    expect({ ran, records: memory.records() }).toEqual({ ran: [], records: [] })
+  })
+})
+
 describe('the scope', () => {
   const elsewhere = { eventSourceARN: 'arn:aws:sqs:eu-central-1:111122223333:refunds' }
 
@@ -305,6 +347,15 @@ describe('the scope', () => {
     await deliver(event(message('1', { key: 'k' })))
     await deliver(event(message('1', { key: 'k', ...elsewhere })))
     expect(ran).toEqual(['1'])
+  })
+
+  test('must not be made of the invocation’s request id', async () => {
+    const { deliver, memory } = setUp({ options: { scope: (_, { awsRequestId }) => ['orders', awsRequestId] } })
+    await expect(deliver(event(message('1')))).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/^scope .* awsRequestId/),
+    })
+    expect(memory.records()).toEqual([])
   })
 
   test.each([

@@ -277,6 +277,22 @@ describe('the store', () => {
     expect(types().filter((type) => type === 'unprotected')).toHaveLength(2)
   })
 
+  test('down at the record of a step keeps the message, even where the options allow to run unclaimed', async () => {
+    const memory = memoryStore()
+    const { deliver, ran, reasons } = setUp({
+      core: { onStoreError: 'open', store: faultyStore(memory, { update: ['refused'] }) },
+      work: async (_, operation) => {
+        await operation.step('charge', () => 'charged').catch(() => operation.release())
+      },
+    })
+    expect(await deliver(event(message('1')))).toEqual(['1'])
+    expect({ ran, reasons: reasons(), status: memory.records()[0]?.status }).toEqual({
+      ran: ['1'],
+      reasons: ['not-recorded'],
+      status: 'IN_PROGRESS',
+    })
+  })
+
   test('that applies a write and loses its answer changes nothing', async () => {
     const store = faultyStore(memoryStore(), { put: ['answer-lost'], update: ['answer-lost'] })
     const { deliver, ran } = setUp({ core: { store } })

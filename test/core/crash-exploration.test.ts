@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createIdempotency, isLambdaOnceError, type Operation, type Store, StoreError } from '../../lib/index.ts'
+import { createIdempotency, isLambdaOnceError, type Operation, StoreError } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { fakeClock } from './fake-clock.ts'
+import { overEveryCall } from './faulty-store.ts'
 
 const FAULTS = ['crash before', 'crash after', 'answer lost', 'not applied'] as const
 type Plan = ReadonlyMap<number, (typeof FAULTS)[number]>
@@ -21,27 +22,17 @@ async function deliver(plan: Plan, work: (operation: Operation, effect: (key: st
   let calls = 0
   let kill: () => void = () => undefined
 
-  function through<M extends keyof Store>(method: M): Store[M] {
-    const call = async (...args: never[]) => {
-      const fault = plan.get(calls++)
-      if (fault === 'not applied') throw new StoreError('The request never arrived.', { retryable: true })
-      if (fault !== 'crash before') {
-        const answer: unknown = await Reflect.apply(memory[method], memory, args)
-        if (fault === undefined) return answer
-        if (fault === 'answer lost') throw new StoreError('The answer was lost.', { retryable: true })
-      }
-      kill()
-      return new Promise(() => undefined)
+  const store = overEveryCall(memory, (_name, send) => async (...args) => {
+    const fault = plan.get(calls++)
+    if (fault === 'not applied') throw new StoreError('The request never arrived.', { retryable: true })
+    if (fault !== 'crash before') {
+      const answer = await send(...args)
+      if (fault === undefined) return answer
+      if (fault === 'answer lost') throw new StoreError('The answer was lost.', { retryable: true })
     }
-    return call as Store[M]
-  }
-  const store: Store = {
-    put: through('put'),
-    update: through('update'),
-    get: through('get'),
-    putParts: through('putParts'),
-    getParts: through('getParts'),
-  }
+    kill()
+    return new Promise(() => undefined)
+  })
   const idempotency = createIdempotency({
     store,
     clock,
@@ -72,7 +63,7 @@ async function deliver(plan: Plan, work: (operation: Operation, effect: (key: st
     answers.push(await Promise.race([run, crashed]))
     clock.advance(12_000)
   }
-  return { answers, effects, record: memory.records()[0], calls }
+  return { answers, effects, record: memory.records()[0], commits: memory.commits(), calls }
 }
 
 function* plans(): Generator<Plan> {
@@ -126,6 +117,20 @@ describe(`under every fault at one or two of the first ${MAX_CALLS} store calls 
       statuses.add(record?.status)
     }
     expect(statuses).toEqual(new Set(['COMPLETED', 'UNKNOWN']))
+  })
+
+  test('a commit is written exactly once, whatever is lost or dies around it', async () => {
+    const writes = [{ Put: { TableName: 'charges', Item: { id: 'c' } } }]
+    for (const plan of all) {
+      const { answers, record, commits } = await deliver(plan, ({ attempt, commit }) =>
+        commit(`committed by attempt ${attempt}`, { writes, receipt: attempt }),
+      )
+      expect(commits.length, show(plan)).toBe(1)
+      expect(record?.status, show(plan)).toBe('COMPLETED')
+      const values = new Set(answers.filter((answer) => typeof answer === 'string'))
+      expect(values.size, show(plan)).toBe(1)
+      expect(answers.at(-1), show(plan)).toMatch(/^committed by attempt/)
+    }
   })
 
   test('a recorded step is never run again, whatever happens after it', async () => {

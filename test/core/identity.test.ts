@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fenceOf, hashOfParts, normalizeKey, normalizeScope, operationId } from '../../lib/core/identity.ts'
+import {
+  fenceOf,
+  hashOfParts,
+  type KeyInput,
+  normalizeKey,
+  normalizeScope,
+  operationId,
+  writtenKey,
+} from '../../lib/core/identity.ts'
 
 describe('a key', () => {
   test.each([[undefined], [null], [''], ['  \t'], [[]], [['a', null]], [['a', '']], [[undefined]]])(
@@ -16,7 +24,7 @@ describe('a key', () => {
     ['a bigint', 7n, '7'],
     ['an array', ['order-1', 2], '["order-1","2"]'],
   ])('%s has one written form', (_name, input, written) => {
-    expect(normalizeKey(input)).toBe(written)
+    expect(writtenKey(normalizeKey(input) ?? '')).toBe(written)
   })
 
   test.each([
@@ -27,6 +35,7 @@ describe('a key', () => {
     ['a lone surrogate', 'a\ud800', /lone surrogate/],
     ['256 bytes', 'x'.repeat(256), /256 bytes long; at most 255/],
     ['128 emoji', '😀'.repeat(128), /512 bytes long/],
+    ['an array of 256 bytes', ['x'.repeat(126), 'y'.repeat(123)], /256 bytes long/],
   ])('refuses %s', (_name, input, message) => {
     expect(() => normalizeKey(input)).toThrow(message)
   })
@@ -46,6 +55,46 @@ describe('an operation id', () => {
     )
     expect(operationId('n', ['a|b', 'c'], 'k')).not.toBe(operationId('n', ['a', 'b|c'], 'k'))
     expect(operationId('n', ['', 'x'], 'k')).not.toBe(operationId('n', ['x', ''], 'k'))
+  })
+
+  const idOf = (key: KeyInput, scope: string[] = []) => operationId('n', scope, normalizeKey(key) ?? '')
+
+  test.each<[KeyInput, KeyInput]>([
+    [['a'], '["a"]'],
+    [['a'], 'a'],
+    [['a', 'b'], '["a","b"]'],
+    [['["a"]'], '["a"]'],
+    [
+      ['a', 'b'],
+      ['["a"', '"b"]'],
+    ],
+    [['a,b'], ['a', 'b']],
+  ])('of the key %j is not that of %j', (a, b) => {
+    expect(idOf(a)).not.toBe(idOf(b))
+  })
+
+  test('of no list is that of any text or other list, whatever the scope', () => {
+    const part = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']'), minLength: 1, maxLength: 6 })
+    const key = fc.oneof(part, fc.array(part, { minLength: 1, maxLength: 3 }))
+    const asked = fc.record({ key, scope: fc.array(fc.oneof(part, fc.constant('')), { maxLength: 2 }) })
+    fc.assert(
+      fc.property(asked, asked, key, (a, b, other) => {
+        expect(idOf(a.key, a.scope) === idOf(b.key, b.scope)).toBe(JSON.stringify(a) === JSON.stringify(b))
+        expect(idOf(JSON.stringify(other), a.scope)).not.toBe(idOf([JSON.stringify(other)], a.scope))
+        expect(idOf(JSON.stringify([other].flat()), a.scope)).not.toBe(idOf([other].flat(), a.scope))
+      }),
+    )
+  })
+
+  test.each<[KeyInput, KeyInput]>([
+    [5, '5'],
+    [5n, 5],
+    [
+      ['a', 5],
+      ['a', '5'],
+    ],
+  ])('of the key %s is that of %s', (a, b) => {
+    expect(idOf(a)).toBe(idOf(b))
   })
 
   test('stays short for any key', () => {

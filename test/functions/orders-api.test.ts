@@ -1,4 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startSqsEmulator } from '../../infra/local/engines/sqs-emulator.ts'
@@ -55,7 +56,14 @@ describe('an order', () => {
       status: 'pending',
     })
     expect(await rowsOf(order)).toEqual([
-      { ...order, orderId, totalCents: 2_500, status: 'pending', createdAt: expect.any(String) },
+      {
+        ...order,
+        orderId,
+        totalCents: 2_500,
+        status: 'pending',
+        createdAt: expect.any(String),
+        paymentRequestedAt: expect.any(String),
+      },
     ])
     const [message, ...others] = await queue.receive()
     expect(others).toEqual([])
@@ -169,16 +177,42 @@ describe('an order that was interrupted', () => {
     expect(bodies).toEqual([bodies[0], bodies[0]])
   })
 
+  test('before it was noted that its payment was sent: the next try sends the same payment and notes it', async () => {
+    const [key, order] = [crypto.randomUUID(), newOrder()]
+    interruptNote()
+    expect(await post({ key, body: order })).toMatchObject({ statusCode: 503 })
+    expect(await rowsOf(order)).toEqual([expect.not.objectContaining({ paymentRequestedAt: expect.anything() })])
+    expect(await post({ key, body: order })).toMatchObject({ statusCode: 201 })
+    expect(await rowsOf(order)).toMatchObject([{ paymentRequestedAt: expect.any(String) }])
+    const bodies = (await queue.receive()).map(({ Body }) => Body)
+    expect(bodies).toEqual([bodies[0], bodies[0]])
+  })
+
   test('keeps the time at which its row was made', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1) })
     const [key, order] = [crypto.randomUUID(), newOrder()]
     vi.spyOn(SQSClient.prototype, 'send').mockImplementationOnce(() => Promise.reject(new Error('SQS is away')))
     await post({ key, body: order })
-    vi.setSystemTime(Date.UTC(2030, 0, 2))
+    vi.setSystemTime(Date.UTC(2030, 0, 1, 12))
     expect(await post({ key, body: order })).toMatchObject({ statusCode: 201 })
     expect(await rowsOf(order)).toMatchObject([{ createdAt: '2030-01-01T00:00:00.000Z' }])
   })
 })
+
+/** The next update of a document, which is the note that a payment was sent, does not arrive. */
+function interruptNote(): void {
+  const send = DynamoDBDocumentClient.prototype.send as (command: unknown) => Promise<unknown>
+  let isOver = false
+  vi.spyOn(DynamoDBDocumentClient.prototype, 'send').mockImplementation(async function (
+    this: DynamoDBDocumentClient,
+    command: unknown,
+  ) {
+    const isNote = command instanceof UpdateCommand && command.input.TableName === process.env.ORDERS_TABLE
+    if (isOver || !isNote) return send.call(this, command)
+    isOver = true
+    throw new Error('The table is away')
+  })
+}
 
 describe('a key that comes again after its retention', () => {
   const afterRetention = () => vi.setSystemTime(Date.now() + (RETENTION_SECONDS + 60) * 1_000)
@@ -187,9 +221,32 @@ describe('a key that comes again after its retention', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const [key, order] = [crypto.randomUUID(), newOrder()]
     const first = await post({ key, body: order })
+    await queue.receive()
     afterRetention()
     expect(await post({ key, body: order })).toEqual(first)
     expect(await rowsOf(order)).toHaveLength(1)
+    // The worker and the provider have forgotten the first payment by now, too: another message is another charge.
+    expect(await queue.receive()).toEqual([])
+  })
+
+  test('for an order whose payment was sent, or not, without a note of it: 409, nothing is sent, until it is looked up', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const [key, order] = [crypto.randomUUID(), newOrder()]
+    interruptNote()
+    await post({ key, body: order })
+    await queue.receive()
+    afterRetention()
+    for (let time = 1; time <= 2; time++) {
+      const answer = await post({ key, body: order })
+      expect(answer).toMatchObject({ statusCode: 409, headers: { 'Content-Type': 'application/problem+json' } })
+      expect(answer.headers).not.toHaveProperty('Idempotent-Replayed')
+    }
+    expect(await queue.receive()).toEqual([])
+
+    const [row] = await rowsOf(order)
+    await orders.note(String(row?.orderId))
+    expect(await post({ key, body: order })).toMatchObject({ statusCode: 201 })
+    expect(await queue.receive()).toEqual([])
   })
 
   test('for another order never overwrites the first one', async () => {

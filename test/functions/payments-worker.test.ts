@@ -81,14 +81,44 @@ describe('one order is charged once', () => {
 })
 
 describe('a charge that did not work', () => {
-  test.each([503, 500, 408, 409, 425, 429])('is tried again under the same key after a %i', async (status) => {
-    const order = payment()
-    const message = messageOf(order, 'message-1')
-    provider.fates.push({ status })
-    expect(await deliver(message)).toEqual(failed(message))
-    expect(await deliver(message)).toEqual(success)
-    expect(provider.keys).toEqual([provider.keys[0], provider.keys[0]])
-    expect(provider.charges).toEqual([order])
+  test.each([503, 500, 405, 408, 409, 413, 415, 425, 429])(
+    'is tried again under the same key after a %i',
+    async (status) => {
+      const order = payment()
+      const message = messageOf(order, 'message-1')
+      provider.fates.push({ status })
+      expect(await deliver(message)).toEqual(failed(message))
+      expect(await deliver(message)).toEqual(success)
+      expect(provider.keys).toEqual([provider.keys[0], provider.keys[0]])
+      expect(provider.charges).toEqual([order])
+    },
+  )
+
+  describe.each([401, 403, 404])('because our credentials or URL are wrong (%i)', (status) => {
+    test('fails every order of the outage, and none for good: a day later they go through', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] })
+      const orders = [payment(), payment()]
+      const messages = orders.map((order, index) => messageOf(order, `message-${index}`))
+      for (let delivery = 1; delivery <= 3; delivery++) {
+        provider.fates.push({ status }, { status })
+        expect(await deliver(...messages)).toEqual(failed(...messages))
+      }
+      vi.setSystemTime(Date.now() + 3 * 24 * HOUR_MS)
+      expect(await deliver(...messages)).toEqual(success)
+      expect(provider.charges).toEqual(expect.arrayContaining(orders))
+      expect(provider.charges).toHaveLength(2)
+    })
+
+    test('says nothing of an earlier call whose answer was lost: that one decides how long it is safe', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] })
+      const message = messageOf(payment(), 'message-1')
+      provider.fates.push({ lost: true }, { status })
+      expect(await deliver(message)).toEqual(failed(message))
+      expect(await deliver(message)).toEqual(failed(message))
+      vi.setSystemTime(Date.now() + 25 * HOUR_MS)
+      expect(await deliver(message)).toEqual(failed(message))
+      expect(provider.keys).toHaveLength(2)
+    })
   })
 
   test('is tried again under the same key after a lost answer', async () => {

@@ -1,6 +1,6 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateQueueCommand, type Message, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { APIGatewayProxyEventV2WithJWTAuthorizer, SQSEvent, SQSRecord } from 'aws-lambda'
 import { inject } from 'vitest'
 import { createTable, localClient } from '../stores/table.ts'
@@ -19,6 +19,8 @@ export async function useIdempotencyTable(): Promise<void> {
 /** An orders table of the test's own. */
 export interface Orders {
   rows(): Promise<Record<string, unknown>[]>
+  /** Notes that the order's payment was asked for, as an operator does who has looked it up. */
+  note(orderId: string): Promise<void>
 }
 
 /** Makes an orders table and points the functions of this process to it. */
@@ -34,10 +36,19 @@ export async function useOrdersTable(): Promise<Orders> {
     }),
   )
   process.env.ORDERS_TABLE = TableName
+  const documents = DynamoDBDocumentClient.from(client)
   return {
-    rows: async () =>
-      (await DynamoDBDocumentClient.from(client).send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ??
-      [],
+    rows: async () => (await documents.send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ?? [],
+    async note(orderId) {
+      await documents.send(
+        new UpdateCommand({
+          TableName,
+          Key: { orderId },
+          UpdateExpression: 'SET paymentRequestedAt = :now',
+          ExpressionAttributeValues: { ':now': new Date().toISOString() },
+        }),
+      )
+    },
   }
 }
 

@@ -23,7 +23,7 @@ describe('with ReportBatchItemFailures', () => {
     [{ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) }, ids],
   ])('%j means that those failed', (payload, failed) => {
     const verdict = verdictOf(payload)
-    expect(verdict.kind === 'some-failed' && [...verdict.failedMessageIds].sort()).toEqual(failed)
+    expect(verdict.kind === 'some-failed' && [...verdict.failedIds].sort()).toEqual(failed)
   })
 
   test.each([

@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import type { APIGatewayProxyEventV2WithJWTAuthorizer } from 'aws-lambda'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type HttpApi, startHttpApi } from '../../infra/local/http-api/gateway.ts'
+import type { LoopbackServer } from '../../infra/local/engines/loopback-server.ts'
+import { startHttpApi } from '../../infra/local/http-api/gateway.ts'
 import { wireResponse } from '../../infra/local/http-api/response.ts'
 import { matchRoute } from '../../infra/local/http-api/route-match.ts'
 import { createTokenIssuer, type TokenIssuer } from '../../infra/local/http-api/token-issuer.ts'
@@ -33,7 +34,7 @@ const routes = [
 ]
 
 let tokens: TokenIssuer
-let api: HttpApi
+let api: LoopbackServer
 let events: Event[]
 let result: InvocationResult | Promise<InvocationResult>
 

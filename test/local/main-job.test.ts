@@ -39,7 +39,7 @@ describe.concurrent('npm start', () => {
     expect(run.output).toContain('every order once, every charge once')
     expect(run.exitCode).toBe(0)
     const rows = rowsOf(run)
-    expect(rows.get('workers killed')).toEqual([2, 'kill -9 in the middle of a batch'])
+    expect(rows.get('killed')).toEqual([2, 'kill -9 in the middle of their work: 2 of payments-worker'])
     for (const name of ['order rows', 'charges made']) expect(rows.get(name)?.[0], name).toBe(20)
     for (const name of ['DUPLICATES', 'LOSSES']) expect(rows.get(name)?.[0], name).toBe(0)
     expect(rows.get('deliveries')?.[0]).toBeGreaterThanOrEqual(2 * 21)
@@ -52,7 +52,7 @@ describe.concurrent('npm start', () => {
     expect(run.output).toContain('Left out: kills of real processes')
     expect(run.exitCode).toBe(0)
     const rows = rowsOf(run)
-    expect(rows.get('workers killed')).toEqual([0, 'left out: no processes'])
+    expect(rows.get('killed')).toEqual([0, 'left out: no processes'])
     for (const name of ['order rows', 'charges made']) expect(rows.get(name)?.[0], name).toBe(20)
     for (const name of ['DUPLICATES', 'LOSSES']) expect(rows.get(name)?.[0], name).toBe(0)
     expect(rows.get('dead letters')).toEqual([1, 'the poisoned message, only it'])
@@ -63,6 +63,7 @@ describe('a combination of flags that means nothing', () => {
   test.each([
     [['--in-memory', '--kills', '1'], '--in-memory has no processes that --kills could kill'],
     [['--in-memory', '--assembly', 'elsewhere'], '--in-memory runs the functions of this project only'],
+    [['--kill', 'nobody'], "argument 'nobody' is invalid. Allowed choices are orders-api, payments-worker"],
     [['--orders', '0'], '--orders 0 does nothing without --serve'],
   ])('%j is refused', async (flags, message) => {
     const { exitCode, output } = await start(...flags)

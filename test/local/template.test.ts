@@ -21,6 +21,9 @@ describe('a synthesized app', () => {
       {
         logicalId: 'IdemF2EBF719',
         name: 'Data-IdemF2EBF719',
+        streamArn: expect.stringMatching(
+          /^arn:aws:dynamodb:eu-central-1:000000000000:table\/Data-IdemF2EBF719\/stream\//,
+        ),
         ttlAttribute: 'expiresAt',
         creation: expect.objectContaining({
           KeySchema: [
@@ -63,7 +66,7 @@ describe('a synthesized app', () => {
   })
 
   test('brings its event source mapping', () => {
-    expect(model.mappings).toEqual([
+    expect(model.queueMappings).toEqual([
       expect.objectContaining({
         queueArn: 'arn:aws:sqs:eu-central-1:000000000000:Service-Q63C6E3AB',
         functionName: 'Service-Fn9270CBC0',
@@ -86,6 +89,17 @@ describe('a synthesized app', () => {
     ])
   })
 })
+
+const MAPPING = 'AWS::Lambda::EventSourceMapping'
+const RULE = 'AWS::Events::Rule'
+const FUNCTION = 'arn:aws:lambda:eu-central-1:000000000000:function:f'
+const stream = (more: object) => ({
+  EventSourceArn: 'arn:aws:dynamodb:eu-central-1:000000000000:table/t/stream/s',
+  FunctionName: 'f',
+  StartingPosition: 'LATEST',
+  ...more,
+})
+const rule = (more: object) => ({ ScheduleExpression: 'rate(1 minute)', Targets: [{ Arn: FUNCTION }], ...more })
 
 describe('a template the runner cannot run as it stands is refused, naming the resource', () => {
   let directory: string
@@ -121,10 +135,70 @@ describe('a template the runner cannot run as it stands is refused, naming the r
     ['ApiF70053CD', { CorsConfiguration: {} }, undefined, /does not know property CorsConfiguration/],
     ['ApiPOSTorders035B9622', { AuthorizationType: 'AWS_IAM' }, undefined, /AuthorizationType AWS_IAM/],
     ['ApiDefaultStage189A7074', { StageName: 'prod' }, undefined, /only the \$default stage/],
+    [
+      'FnSqsEventSourceServiceQD57360F9A1842441',
+      { EventSourceArn: 'arn:aws:sqs:eu-central-1:000000000000:q.fifo', BatchSize: 11 },
+      undefined,
+      /a FIFO queue takes a BatchSize of at most 10 and no batching window/,
+    ],
+    ['Stream', stream({ ParallelizationFactor: 2 }), MAPPING, /Service\/Stream.*one batch at a time per shard/],
+    ['Stream', stream({ StartingPosition: 'AT_TIMESTAMP' }), MAPPING, /StartingPosition AT_TIMESTAMP/],
+    ['Stream', stream({ TumblingWindowInSeconds: 1 }), MAPPING, /does not know property TumblingWindowInSeconds/],
+    [
+      'Stream',
+      stream({ DestinationConfig: { OnFailure: { Destination: 'arn:aws:sns:eu-central-1:000000000000:t' } } }),
+      MAPPING,
+      /only an SQS queue as the destination of failed batches/,
+    ],
+    [
+      'Stream',
+      stream({ FilterCriteria: { Filters: [{ Pattern: '{"eventName":[{"suffix":"T"}]}' }] } }),
+      MAPPING,
+      /Service\/Stream: filter pattern eventName: \{"suffix":"T"\}; the local runner has equality, prefix/,
+    ],
+    [
+      'Stream',
+      { EventSourceArn: 'arn:aws:kinesis:x' },
+      MAPPING,
+      /polls SQS queues and DynamoDB streams, not arn:aws:kin/,
+    ],
+    ['Rule', rule({ ScheduleExpression: 'cron(0 8 * * ? *)' }), RULE, /Service\/Rule: only rate\(/],
+    ['Rule', { EventPattern: { source: ['x'] } }, RULE, /does not know property EventPattern/],
+    ['Rule', rule({ Targets: [{ Id: 'T', Arn: 'arn:aws:sqs:x:y:q' }] }), RULE, /only a function as the target/],
+    [
+      'Rule',
+      rule({ Targets: [{ Arn: FUNCTION, InputTransformer: {} }] }),
+      RULE,
+      /property InputTransformer of a target/,
+    ],
+    ['Async', { DestinationConfig: {} }, 'AWS::Lambda::EventInvokeConfig', /does not know property DestinationConfig/],
     ['Bus', {}, 'AWS::Events::EventBus', /Service\/Bus.*no counterpart for AWS::Events::EventBus/],
   ])('%s %j', (logicalId, properties, type, message) => {
     change(logicalId, properties, type)
     expect(() => loadModel(directory, place)).toThrow(message)
+  })
+
+  test('a schedule that is switched off never runs', () => {
+    change('Rule', rule({ State: 'DISABLED' }), RULE)
+    expect(loadModel(directory, place).schedules).toEqual([])
+  })
+
+  test.each([
+    ['rate(1 minute)', 60],
+    ['rate(2 hours)', 7200],
+    ['rate(7 days)', 604_800],
+  ])('%s is every %d seconds', (ScheduleExpression, everySeconds) => {
+    change('Rule', rule({ ScheduleExpression }), RULE)
+    expect(loadModel(directory, place).schedules).toMatchObject([
+      { everySeconds, functionName: 'f', event: { kind: 'rule' } },
+    ])
+  })
+
+  test('a stream’s mapping without settings has Lambda’s defaults', () => {
+    change('Stream', stream({}), MAPPING)
+    expect(loadModel(directory, place).streamMappings).toMatchObject([
+      { batchSize: 100, windowSeconds: 0, filters: [], maxRetries: Infinity, maxRecordAgeSeconds: Infinity },
+    ])
   })
 
   test('a directory without a cloud assembly says what to run', () => {

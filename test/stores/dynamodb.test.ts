@@ -7,6 +7,7 @@ import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import { createIdempotency, type Idempotency, type IdempotencyOptions } from '../../lib/index.ts'
 import { startLostAnswerProxy } from './lost-answer-proxy.ts'
 import { createTable, localClient } from './table.ts'
+import { watchedClient } from './wire.ts'
 
 let client: DynamoDBClient
 let tableName: string
@@ -28,16 +29,7 @@ const request = () => ({ key: crypto.randomUUID(), input: { amount: 100 } })
 
 /** Names of the requests that go out while `work` runs, as counted on the client's wire. */
 async function requestsDuring(work: () => Promise<unknown>): Promise<string[]> {
-  const sent: string[] = []
-  const watched = localClient(inject('dynamoDbEndpoint'))
-  watched.middlewareStack.add(
-    (next) => (args) => {
-      const { headers } = args.request as { headers: Record<string, string> }
-      sent.push(headers['x-amz-target']?.split('.')[1] ?? '?')
-      return next(args)
-    },
-    { step: 'deserialize', priority: 'low' },
-  )
+  const { client: watched, sent } = watchedClient(inject('dynamoDbEndpoint'))
   const before = client
   client = watched
   try {

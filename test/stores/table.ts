@@ -1,4 +1,5 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { INDEX_ATTRIBUTES, INDEX_NAME, INDEX_PARTITION_KEY, INDEX_SORT_KEY } from '../../lib/dynamodb/table-shape.ts'
 
 /** A client of the local engine. Region and credentials come from vitest.config.ts. */
 export function localClient(endpoint: string): DynamoDBClient {
@@ -18,10 +19,22 @@ export async function createTable(client: DynamoDBClient): Promise<string> {
       AttributeDefinitions: [
         { AttributeName: 'pk', AttributeType: 'S' },
         { AttributeName: 'sk', AttributeType: 'S' },
+        { AttributeName: INDEX_PARTITION_KEY, AttributeType: 'S' },
+        { AttributeName: INDEX_SORT_KEY, AttributeType: 'N' },
       ],
       KeySchema: [
         { AttributeName: 'pk', KeyType: 'HASH' },
         { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: INDEX_NAME,
+          KeySchema: [
+            { AttributeName: INDEX_PARTITION_KEY, KeyType: 'HASH' },
+            { AttributeName: INDEX_SORT_KEY, KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: [...INDEX_ATTRIBUTES] },
+        },
       ],
     }),
   )

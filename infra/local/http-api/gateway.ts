@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type LoopbackServer, listenOnLoopback } from '../engines/loopback-server.ts'
 import type { InvocationResult } from '../lambda/invocation.ts'
 import type { LocalRoute } from '../template/model.ts'
 import { httpApiEvent, type JwtIdentity } from './event.ts'
@@ -21,14 +20,8 @@ export interface HttpApiOptions {
   readonly port?: number
 }
 
-/** A running HTTP API. */
-export interface HttpApi {
-  readonly endpoint: string
-  stop(): Promise<void>
-}
-
 /** Serves the template's routes on loopback as an API Gateway HTTP API does. */
-export async function startHttpApi(options: HttpApiOptions): Promise<HttpApi> {
+export async function startHttpApi(options: HttpApiOptions): Promise<LoopbackServer> {
   const server = createServer((request, response) => {
     answer(options, request)
       .catch((error: unknown) => {
@@ -42,16 +35,7 @@ export async function startHttpApi(options: HttpApiOptions): Promise<HttpApi> {
       // What is left to fail is writing to a client that has gone, or a header no HTTP server may send.
       .catch(() => response.destroy())
   })
-  server.listen(options.port ?? 0, '127.0.0.1')
-  await once(server, 'listening')
-  return Object.freeze({
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: async () => {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
-  })
+  return listenOnLoopback(server, options.port)
 }
 
 async function answer(options: HttpApiOptions, request: IncomingMessage): Promise<WireResponse> {

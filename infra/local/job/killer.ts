@@ -1,46 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SQSEvent } from 'aws-lambda'
-import type { ExecutionEnvironment } from '../lambda/environment.ts'
+import type { ExecutionEnvironment, Work } from '../lambda/environment.ts'
 import type { FunctionPool } from '../lambda/function-pool.ts'
+import type { PartName } from '../parts.ts'
 import type { Tally } from './tally.ts'
 
 const LOOK_EVERY_MS = 10
 // Kills come at a random moment of an invocation.
 const LONGEST_AIM_MS = 200
 
+/** A function whose processes may be killed. */
+export interface KillTarget {
+  readonly name: PartName
+  readonly processes: FunctionPool
+}
+
 /** Options of {@link startKiller}. */
 export interface KillerOptions {
-  /** Their processes; where there are none, nothing is killed. */
-  readonly workers: FunctionPool | undefined
+  /** Where there are none, nothing is killed. */
+  readonly targets: readonly KillTarget[]
   readonly kills: number
   /** How far the run is, 0–1: the kills are spread over it. */
   readonly progress: () => number
-  /** A message that was received this often is left alone: it has to get through before it counts as poison. */
-  readonly sparedReceiveCount: number
+  /** A message of this queue that was received this often is left alone: it has to get through before it counts as poison. */
+  readonly sparedReceiveCount: (queueArn: string) => number
   readonly random: () => number
   readonly tally: Tally
 }
 
-/** Kills (SIGKILL) processes of a function while they work on messages, until the number is reached. */
+/** Kills (SIGKILL) processes in the middle of their work, until the number is reached. */
 export function startKiller(options: KillerOptions): { stop(): Promise<void> } {
-  const { workers, kills, random, tally } = options
+  const { targets, kills, random, tally } = options
+  // A stream may give records up after a few failures, too: each batch of one is met once.
+  const metSequenceNumbers = new Set<string>()
+  // A process that was hit looks busy until its end is noticed.
+  const hitRequestIds = new Set<string>()
   let stopped = false
+
+  const candidates = (): { name: PartName; victim: ExecutionEnvironment }[] =>
+    targets.flatMap(({ name, processes }) =>
+      processes
+        .busy()
+        .filter(({ busyWith }) => busyWith?.deliveredAtMs !== undefined && isFair(busyWith))
+        .map((victim) => ({ name, victim })),
+    )
+
+  const isFair = ({ requestId, event }: Work): boolean =>
+    !hitRequestIds.has(requestId) &&
+    recordsOf(event).every(({ attributes, dynamodb, eventSourceARN = '' }) => {
+      if (dynamodb) return !metSequenceNumbers.has(dynamodb.SequenceNumber)
+      return Number(attributes?.ApproximateReceiveCount ?? 0) < options.sparedReceiveCount(eventSourceARN)
+    })
+
   const hunt = async (): Promise<void> => {
     let done = 0
-    while (workers && !stopped && done < kills) {
+    while (targets.length > 0 && !stopped && done < kills) {
       const due = Math.ceil(kills * options.progress())
-      const target = done < due ? pick(workers.busy(), options) : undefined
+      const fair = done < due ? candidates() : []
+      const target = fair[Math.floor(random() * fair.length)]
       if (target === undefined) {
         await sleep(LOOK_EVERY_MS)
         continue
       }
-      const requestId = target.busyWith?.requestId
+      const { name, victim } = target
+      const work = victim.busyWith
       await sleep(random() * LONGEST_AIM_MS)
       // Still at the same work: neither frozen with nothing in hand nor already on the next batch.
-      if (target.busyWith?.requestId !== requestId) continue
-      process.kill(target.pid, 'SIGKILL')
+      if (work === undefined || victim.busyWith?.requestId !== work.requestId) continue
+      process.kill(victim.pid, 'SIGKILL')
+      hitRequestIds.add(work.requestId)
+      for (const { dynamodb } of recordsOf(work.event)) if (dynamodb) metSequenceNumbers.add(dynamodb.SequenceNumber)
       done += 1
-      tally.workerKilled()
+      tally.killed(name)
     }
   }
   const hunting = hunt()
@@ -52,11 +82,13 @@ export function startKiller(options: KillerOptions): { stop(): Promise<void> } {
   })
 }
 
-function pick(busy: readonly ExecutionEnvironment[], options: KillerOptions): ExecutionEnvironment | undefined {
-  const fair = busy.filter(({ busyWith }) => {
-    if (busyWith?.deliveredAtMs === undefined) return false
-    const { Records } = busyWith.event as SQSEvent
-    return Records.every(({ attributes }) => Number(attributes.ApproximateReceiveCount) < options.sparedReceiveCount)
-  })
-  return fair[Math.floor(options.random() * fair.length)]
+interface BatchRecord {
+  readonly eventSourceARN?: string
+  readonly attributes?: { readonly ApproximateReceiveCount?: string }
+  readonly dynamodb?: { readonly SequenceNumber: string }
+}
+
+/** The records of a batch; a request or a scheduled event has none, and is always fair game: it is made again. */
+function recordsOf(event: unknown): readonly BatchRecord[] {
+  return (event as { Records?: readonly BatchRecord[] }).Records ?? []
 }

@@ -1,13 +1,16 @@
+import { PARTS, type PartName } from '../parts.ts'
 import type { LocalFunction, LocalJwtAuthorizer, LocalModel, LocalQueue } from '../template/model.ts'
 
 /** What the job needs to know of the template by its part in the play. */
 export interface Roles {
+  /** The functions that are there. */
+  readonly functions: ReadonlyMap<PartName, LocalFunction>
   readonly authorizer: LocalJwtAuthorizer
   readonly ordersTable: string
-  readonly worker: LocalFunction
   readonly paymentsQueue: LocalQueue
   readonly deadLetterQueue: LocalQueue
-  readonly maxReceiveCount: number
+  /** Every queue that some function works off. */
+  readonly workedQueues: readonly LocalQueue[]
 }
 
 /** Finds the roles in a model. @throws Error naming what the template lacks. */
@@ -16,36 +19,32 @@ export function findRoles(model: LocalModel): Roles {
     if (value === undefined) throw new Error(`the job needs ${what} in the template`)
     return value
   }
-  const route = need(
-    model.routes.find(({ routeKey }) => routeKey === 'POST /orders'),
-    'a route POST /orders',
+  const functions = new Map(
+    PARTS.flatMap(({ name, find }) => {
+      const found = find(model)
+      return found ? [[name, found] as const] : []
+    }),
   )
-  const api = need(
-    model.functions.find(({ name }) => name === route.functionName),
-    `the function of POST /orders (${route.functionName})`,
-  )
-  const worker = need(
-    model.functions.find(({ environment }) => 'PAYMENT_PROVIDER_URL' in environment),
-    'a function with the variable PAYMENT_PROVIDER_URL',
-  )
+  const route = model.routes.find(({ routeKey }) => routeKey === 'POST /orders')
+  const api = need(functions.get('orders-api'), 'a route POST /orders with its function')
+  const worker = need(functions.get('payments-worker'), 'a function with the variable PAYMENT_PROVIDER_URL')
   const mapping = need(
-    model.mappings.find(({ functionName }) => functionName === worker.name),
+    model.queueMappings.find(({ functionName }) => functionName === worker.name),
     `a queue for ${worker.name}`,
   )
-  const paymentsQueue = need(
-    model.queues.find(({ arn }) => arn === mapping.queueArn),
-    `the queue ${mapping.queueArn}`,
-  )
+  const queueWith = (queueArn: string): LocalQueue =>
+    need(
+      model.queues.find(({ arn }) => arn === queueArn),
+      `the queue ${queueArn}`,
+    )
+  const paymentsQueue = queueWith(mapping.queueArn)
   const redrive = need(paymentsQueue.redrive, `a redrive policy on ${paymentsQueue.name}`)
   return {
-    authorizer: need(route.authorizer, 'a JWT authorizer on POST /orders'),
+    functions,
+    authorizer: need(route?.authorizer, 'a JWT authorizer on POST /orders'),
     ordersTable: need(api.environment.ORDERS_TABLE, `the variable ORDERS_TABLE on ${api.name}`),
-    worker,
     paymentsQueue,
-    deadLetterQueue: need(
-      model.queues.find(({ arn }) => arn === redrive.deadLetterQueueArn),
-      `the queue ${redrive.deadLetterQueueArn}`,
-    ),
-    maxReceiveCount: redrive.maxReceiveCount,
+    deadLetterQueue: queueWith(redrive.deadLetterQueueArn),
+    workedQueues: [...new Set(model.queueMappings.map(({ queueArn }) => queueWith(queueArn)))],
   }
 }

@@ -1,25 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import pLimit from 'p-limit'
-import type { FunctionPool } from '../lambda/function-pool.ts'
 import type { LocalService } from '../local-service.ts'
 import type { PaymentProvider } from '../payment-provider/start.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { audit, drainBodies } from './audit.ts'
 import { createOrderClient } from './client.ts'
-import { startKiller } from './killer.ts'
+import { type KillTarget, startKiller } from './killer.ts'
 import { placeOrders } from './place-orders.ts'
 import { PRINCIPALS, planOrders } from './plan.ts'
 import { startProgress } from './progress.ts'
 import type { RunResult } from './report.ts'
 import type { Roles } from './roles.ts'
-import type { Tally } from './tally.ts'
+import { sum, type Tally } from './tally.ts'
 
 // As many as the API has processes for: one more, and throttled requests would crowd the table.
 const OPEN_REQUESTS = 8
 const LOOK_EVERY_MS = 500
 // Longer than any honest wait of a run (a lease, a visibility timeout, a Retry-After), so that only a stuck run meets it.
 const STALL_MS = 90_000
+// Between the work of one function and the delivery to the next, a single look may find nothing anywhere.
+const QUIET_LOOKS = 2
 const POISON_BODY = '{"orderId": "poisoned", "amountCents":'
 
 /** Options of {@link runJob}. */
@@ -27,8 +28,10 @@ export interface JobOptions {
   readonly service: LocalService
   readonly provider: PaymentProvider
   readonly roles: Roles
-  /** The processes to kill; undefined where there are none. */
-  readonly workers: FunctionPool | undefined
+  /** The functions run in processes of their own. */
+  readonly hasProcesses: boolean
+  /** Whose processes to kill. */
+  readonly killTargets: readonly KillTarget[]
   /** Every item of the orders table. */
   readonly readOrderRows: () => Promise<readonly { readonly orderId?: unknown }[]>
   readonly tally: Tally
@@ -38,9 +41,9 @@ export interface JobOptions {
   readonly signal: AbortSignal
 }
 
-/** Puts the orders through the service while its workers are being killed, then looks into the books. */
+/** Puts the orders through the service while processes are being killed, then looks into the books. */
 export async function runJob(options: JobOptions): Promise<RunResult> {
-  const { service, provider, roles, workers, tally, signal } = options
+  const { service, provider, roles, killTargets, tally, signal } = options
   const startedAtMs = Date.now()
   const random = seededRandom(options.seed)
   const orders = planOrders(options.orders, random)
@@ -60,18 +63,22 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
       () => undefined,
     )
   }, LOOK_EVERY_MS)
+  const deliveries = (): number => sum([...tally.counts().sources.values()].map((source) => source.deliveries))
   const progress = startProgress(() => {
-    const { requests, deliveries, kills } = tally.counts()
-    const parts = [`orders ${ordersPlaced}/${orders.length}`, `requests ${requests}`, `deliveries ${deliveries}`]
-    if (workers) parts.push(`workers killed ${kills}/${options.kills}`)
+    const { requests, kills } = tally.counts()
+    const parts = [`orders ${ordersPlaced}/${orders.length}`, `requests ${requests}`, `deliveries ${deliveries()}`]
+    if (options.hasProcesses) parts.push(`killed ${sum(kills.values())}/${options.kills}`)
     return [...parts, `charged ${charged}/${orders.length}`].join(' · ')
   })
   const killer = startKiller({
-    workers,
+    targets: killTargets,
     kills: options.kills,
     progress: () => ordersPlaced / orders.length,
     // Two deliveries are left to a message that met a kill in each of the others.
-    sparedReceiveCount: Math.max(2, roles.maxReceiveCount - 2),
+    sparedReceiveCount: (queueArn) => {
+      const redrive = service.model.queues.find(({ arn }) => arn === queueArn)?.redrive
+      return redrive ? Math.max(2, redrive.maxReceiveCount - 2) : Infinity
+    },
     random: seededRandom(options.seed + 1),
     tally,
   })
@@ -106,9 +113,11 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
     const findings = audit(evidence)
     const counts = tally.counts()
     const problems = [...findings.problems, ...wronglyAnswered, ...leftOver]
-    if (counts.kills < options.kills) problems.push(`only ${counts.kills} of ${options.kills} workers could be killed`)
+    const killed = sum(counts.kills.values())
+    if (killed < options.kills) problems.push(`only ${killed} of ${options.kills} processes could be killed`)
     return {
-      hadProcesses: workers !== undefined,
+      hadProcesses: options.hasProcesses,
+      roles,
       orders: orders.length,
       orderRows: evidence.rowOrderIds.length,
       counts,
@@ -123,17 +132,24 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
     sqs.destroy()
   }
 
-  /** Waits until the queue is empty; says in words what is left when it never gets there. */
+  /** Waits until nothing is left on any queue or stream; says in words what is left when it never gets there. */
   async function untilDrained(): Promise<string[]> {
     let lastChangeMs = Date.now()
     let lastSeen = ''
+    let quietLooks = 0
     for (;;) {
-      const waiting = await messagesOn(sqs, roles.paymentsQueue.url)
-      if (waiting === 0) return []
-      const seen = `${waiting} ${tally.counts().deliveries}`
+      // Streams first: what they hand on is on a queue by then.
+      const streams = service.streamsAreIdle() ? [] : ['records stayed on a stream']
+      const waiting = await Promise.all(roles.workedQueues.map(({ url }) => messagesOn(sqs, url)))
+      const left = roles.workedQueues.flatMap(({ name }, index) =>
+        waiting[index] ? [`${waiting[index]} messages stayed on ${name}`] : [],
+      )
+      quietLooks = streams.length + left.length === 0 ? quietLooks + 1 : 0
+      if (quietLooks === QUIET_LOOKS) return []
+      const seen = `${waiting} ${deliveries()}`
       if (seen !== lastSeen) lastChangeMs = Date.now()
       lastSeen = seen
-      if (Date.now() - lastChangeMs > STALL_MS) return [`${waiting} messages stayed on the queue`]
+      if (Date.now() - lastChangeMs > STALL_MS) return [...streams, ...left]
       await sleep(LOOK_EVERY_MS, undefined, { signal })
     }
   }

@@ -1,50 +1,26 @@
 import { once } from 'node:events'
-import { relative } from 'node:path'
-import pc from 'picocolors'
 import { type LocalService, type LocalServiceOptions, startLocalService } from '../local-service.ts'
+import type { PartName } from '../parts.ts'
 import { type PaymentProvider, startPaymentProvider } from '../payment-provider/start.ts'
 import { startOneProcess } from '../platform/one-process.ts'
 import type { Platform } from '../platform/platform.ts'
 import { startProcesses } from '../platform/processes.ts'
+import { announce, announceLimits, PROVIDER, receivedVisibility } from './announce.ts'
+import type { KillTarget } from './killer.ts'
 import { PRINCIPALS } from './plan.ts'
 import type { RunResult } from './report.ts'
 import { findRoles, type Roles } from './roles.ts'
 import { runJob } from './run-job.ts'
+import type { StartOptions, Whereabouts } from './start-options.ts'
 import { ensureAssembly } from './synth.ts'
 import { createTally, type Tally } from './tally.ts'
-
-// A provider on a bad day: slow now and then, sometimes away, sometimes silent after it has charged.
-const PROVIDER = { latencyMs: 150, unavailableChance: 0.04, lostAnswerChance: 0.03 }
-// Enough for the worker to be over (and its lease with it) before a message comes again, and short enough to watch.
-const VISIBILITY_OVER_TIMEOUT_SECONDS = 3
-
-/** What the service runs on. */
-export type Whereabouts =
-  | { readonly kind: 'processes'; readonly javaPath: string }
-  /** Without Java: no DynamoDB, no processes to kill. */
-  | { readonly kind: 'one-process'; readonly reason: string }
-
-/** What `npm start` was asked for. */
-export interface StartOptions {
-  readonly root: string
-  readonly logDirectory: string
-  readonly where: Whereabouts
-  /** A cloud assembly to run as it is; by default this project is synthesized. */
-  readonly assemblyDirectory: string | undefined
-  readonly orders: number
-  readonly kills: number
-  readonly seed: number
-  readonly visibilitySeconds: number | undefined
-  readonly serve: boolean
-  readonly signal: AbortSignal
-}
 
 /** Brings the service up, runs the job, keeps serving when asked to, and stops everything. */
 export async function runService(
   options: StartOptions,
   onResult: (result: RunResult) => void,
 ): Promise<RunResult | undefined> {
-  if (options.where.kind === 'one-process') printLimits(options.where.reason)
+  if (options.where.kind === 'one-process') announceLimits(options.where.reason)
   const directory = options.assemblyDirectory ?? assemble(options.root)
   const tally = createTally()
   const provider = await startPaymentProvider({ ...PROVIDER, seed: options.seed })
@@ -55,16 +31,16 @@ export async function runService(
       assemblyDirectory: directory,
       logDirectory: options.logDirectory,
       environmentOverrides: { PAYMENT_PROVIDER_URL: provider.endpoint },
-      visibilitySecondsOf: (queue, timeoutSeconds) =>
-        options.visibilitySeconds ??
-        Math.min(queue.visibilitySeconds, timeoutSeconds + VISIBILITY_OVER_TIMEOUT_SECONDS),
+      visibilitySecondsOf: (queue, timeoutSeconds) => receivedVisibility(options, queue, timeoutSeconds),
       afterSuccess: loseEveryFirstDelete(tally),
+      scheduleEverySeconds: options.scheduleEverySeconds,
       onBatch: tally.batchDone,
+      onScheduledRun: tally.scheduledRunDone,
       onLine: (_, line) => tally.lineWritten(line),
     })
     try {
       const roles = findRoles(service.model)
-      printHeader(options, roles, service)
+      announce(options, roles, service)
       const result =
         options.orders > 0 ? await runTheJob(options, { platform, service, provider, roles, tally }) : undefined
       if (result) onResult(result)
@@ -81,11 +57,11 @@ export async function runService(
 /** Every message comes again after its first success, as if its deletion had been lost, unless that would make it dead. */
 function loseEveryFirstDelete(tally: Tally): LocalServiceOptions['afterSuccess'] {
   const lost = new Set<string>()
-  return ({ MessageId = '', Attributes }, { redrive }) => {
+  return ({ MessageId = '', Attributes }, { name, redrive }) => {
     const isLastDelivery = Number(Attributes?.ApproximateReceiveCount) >= (redrive?.maxReceiveCount ?? Infinity)
     if (lost.has(MessageId) || isLastDelivery) return 'delete'
     lost.add(MessageId)
-    tally.deleteLost()
+    tally.deleteLost(name)
     return 'redeliver'
   }
 }
@@ -104,9 +80,19 @@ function runTheJob(
   },
 ): Promise<RunResult> {
   const { orders, kills, seed, signal } = options
-  const workers = platform.processesOf(parts.roles.worker.name)
+  const hasProcesses = options.where.kind === 'processes'
+  const killTargets = kills > 0 ? findKillTargets(options.killParts, parts.roles, platform) : []
   const readOrderRows = () => platform.items(parts.roles.ordersTable)
-  return runJob({ ...parts, workers, readOrderRows, orders, kills, seed, signal })
+  return runJob({ ...parts, hasProcesses, killTargets, readOrderRows, orders, kills, seed, signal })
+}
+
+function findKillTargets(names: readonly PartName[], { functions }: Roles, platform: Platform): KillTarget[] {
+  return names.map((name) => {
+    const definition = functions.get(name)
+    const processes = definition && platform.processesOf(definition.name)
+    if (processes === undefined) throw new Error(`--kill ${name}: the template has no such function`)
+    return { name, processes }
+  })
 }
 
 async function startPlatform(where: Whereabouts): Promise<Platform> {
@@ -118,38 +104,10 @@ async function startPlatform(where: Whereabouts): Promise<Platform> {
   return startProcesses(where)
 }
 
-function printLimits(reason: string): void {
-  console.log(pc.yellow(reason))
-  console.log(
-    pc.yellow(
-      'So the functions run in this one process, on the in-memory store. Left out: kills of real processes, takeovers after a kill, the real DynamoDB.',
-    ),
-  )
-}
-
 function assemble(root: string): string {
   const { directory, synthesized } = ensureAssembly(root)
   console.log(synthesized ? 'synthesized cdk.out' : 'cdk.out is up to date')
   return directory
-}
-
-function printHeader(options: StartOptions, roles: Roles, service: LocalService): void {
-  const { paymentsQueue, worker } = roles
-  const visibilitySeconds =
-    options.visibilitySeconds ??
-    Math.min(paymentsQueue.visibilitySeconds, worker.timeoutSeconds + VISIBILITY_OVER_TIMEOUT_SECONDS)
-  console.log(
-    `running the synthesized template: ${service.apiEndpoint}, logs in ${relative(process.cwd(), options.logDirectory)}`,
-  )
-  if (visibilitySeconds !== paymentsQueue.visibilitySeconds) {
-    console.log(
-      `unlike the template: messages are received with a visibility of ${visibilitySeconds} s instead of ${paymentsQueue.visibilitySeconds} s, so that redeliveries come while you watch`,
-    )
-  }
-  const killed = options.where.kind === 'processes' ? `${options.kills} workers are killed, ` : ''
-  console.log(
-    `made to go wrong: every message's first deletion is lost, ${killed}the provider fails ${100 * PROVIDER.unavailableChance}% and loses ${100 * PROVIDER.lostAnswerChance}% of its answers`,
-  )
 }
 
 async function serve(

@@ -40,6 +40,7 @@ export function environmentVariables(
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_SESSION_TOKEN: 'local',
     AWS_ENDPOINT_URL_DYNAMODB: place.dynamoDbEndpoint,
+    AWS_ENDPOINT_URL_DYNAMODB_STREAMS: place.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SQS: place.sqsEndpoint,
   }
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenOnLoopback } from '../engines/loopback-server.ts'
 
 // Lambda's limit on a buffered response: 6 MB.
 const RESPONSE_LIMIT_BYTES = 6 * 1024 * 1024
@@ -36,15 +35,8 @@ export async function startRuntimeApi(listener: RuntimeListener): Promise<Runtim
   })
   // A frozen runtime keeps its connection for as long as it sleeps; closing it would break the first call after thawing.
   server.keepAliveTimeout = 0
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return Object.freeze({
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  })
+  const { endpoint, stop } = await listenOnLoopback(server)
+  return Object.freeze({ address: new URL(endpoint).host, close: () => void stop() })
 }
 
 async function serve(listener: RuntimeListener, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type LoopbackServer, listenOnLoopback } from '../engines/loopback-server.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { type ChargeRequest, createLedger, type Ledger } from './ledger.ts'
 
@@ -18,24 +17,13 @@ export interface ProviderBehaviour {
 }
 
 /** Serves the provider on loopback, in this process. */
-export async function servePaymentProvider(
-  behaviour: ProviderBehaviour = {},
-): Promise<{ readonly endpoint: string; stop(): Promise<void> }> {
+export async function servePaymentProvider(behaviour: ProviderBehaviour = {}): Promise<LoopbackServer> {
   const ledger = createLedger()
   const random = seededRandom(behaviour.seed ?? 1)
   const server = createServer((request, response) => {
     void handle(request, response, ledger, behaviour, random).catch(() => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return Object.freeze({
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: async () => {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
-  })
+  return listenOnLoopback(server)
 }
 
 async function handle(

@@ -1,17 +1,20 @@
-import { isDeepStrictEqual } from 'node:util'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import type { APIGatewayProxyEventV2WithJWTAuthorizer, SQSEvent } from 'aws-lambda'
 import { type Order, ordersApi } from '../../../functions/orders/place-order.ts'
 import { requestPaymentOn } from '../../../functions/orders/request-payment.ts'
+import { type Saved, whatIsSaved } from '../../../functions/orders/saved-order.ts'
 import { paymentsWorker } from '../../../functions/payments/charge-orders.ts'
 import { idempotencyIn } from '../../../functions/shared/idempotency.ts'
 import { memoryStore } from '../../../lib/memory/index.ts'
 import { captureOutput } from '../lambda/captured-output.ts'
 import { createInProcessFunction, type InProcessFunctionOptions } from '../lambda/in-process-function.ts'
-import type { LocalModel } from '../template/model.ts'
+import { type PartName, partOf } from '../parts.ts'
+import type { LocalFunction, LocalModel } from '../template/model.ts'
 import type { FunctionStart, Platform } from './platform.ts'
 
-type OrderRows = Map<string, Order>
+type OrderRow = Order & { readonly createdAt: string; readonly paymentRequestedAt?: string }
+type OrderRows = Map<string, OrderRow>
+type Handler = InProcessFunctionOptions['handler']
 
 /** The platform that needs no Java: this project's functions in this very process, on the in-memory store. */
 export function startOneProcess(): Platform {
@@ -26,38 +29,50 @@ export function startOneProcess(): Platform {
     return rows
   }
 
-  /** The same function as in the bundle, given other neighbours. */
-  const handlerOf = (start: FunctionStart): InProcessFunctionOptions['handler'] => {
-    const { name, environment } = start.definition
-    const variable = variables(name, { ...environment, ...start.overrides })
-    const idempotency = (namespace: string) =>
-      idempotencyIn(store, { namespace, retentionSeconds: Number(variable('RETENTION_SECONDS')) })
-    if ('PAYMENT_PROVIDER_URL' in environment) {
-      const providerUrl = variable('PAYMENT_PROVIDER_URL')
-      const handler = paymentsWorker({ idempotency: idempotency('payments'), providerUrl })
-      return (event, context) => handler(event as SQSEvent, context as Parameters<typeof handler>[1])
-    }
-    if ('ORDERS_TABLE' in environment) {
+  const variablesOf = ({ definition, overrides }: FunctionStart) =>
+    variables(definition.name, { ...definition.environment, ...overrides })
+  const idempotencyOf = (start: FunctionStart, namespace: string) =>
+    idempotencyIn(store, { namespace, retentionSeconds: Number(variablesOf(start)('RETENTION_SECONDS')) })
+
+  // The same functions as in the bundles, given other neighbours. A part without an entry needs processes of its own.
+  const handlers: { readonly [Name in PartName]?: (start: FunctionStart) => Handler } = {
+    'orders-api': (start) => {
+      const variable = variablesOf(start)
       const rows = rowsOf(variable('ORDERS_TABLE'))
       const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-      const sqs = new SQSClient({ endpoint: start.sqsEndpoint, region: start.region, credentials })
+      const sqs = new SQSClient({ endpoint: start.sqsEndpoint, region: start.model.region, credentials })
       clients.push(sqs)
       const handler = ordersApi({
-        idempotency: idempotency('orders'),
+        idempotency: idempotencyOf(start, 'orders'),
         saveOrder: async (order) => saveOnce(rows, order),
         requestPayment: requestPaymentOn(sqs, variable('PAYMENTS_QUEUE_URL')),
+        notePaymentRequested: async (orderId) => notePaymentRequested(rows, orderId),
       })
       return (event, context) =>
         handler(event as APIGatewayProxyEventV2WithJWTAuthorizer, context as Parameters<typeof handler>[1])
-    }
-    throw new Error(`${name} can only run in processes of its own, on DynamoDB`)
+    },
+    'payments-worker': (start) => {
+      const providerUrl = variablesOf(start)('PAYMENT_PROVIDER_URL')
+      const handler = paymentsWorker({ idempotency: idempotencyOf(start, 'payments'), providerUrl })
+      return (event, context) => handler(event as SQSEvent, context as Parameters<typeof handler>[1])
+    },
+  }
+  const handlerFor = (definition: LocalFunction, model: LocalModel) => {
+    const part = partOf(definition, model)
+    return part && handlers[part]
   }
 
   return Object.freeze({
+    dynamoDbEndpoint: undefined,
+    canRun: (definition: LocalFunction, model: LocalModel) => handlerFor(definition, model) !== undefined,
     createTables: async ({ tables: definitions }: LocalModel) => {
       for (const { name } of definitions) tables.set(name, new Map())
     },
-    startFunction: (start: FunctionStart) => createInProcessFunction({ ...start, output, handler: handlerOf(start) }),
+    startFunction: (start: FunctionStart) => {
+      const handler = handlerFor(start.definition, start.model)
+      if (handler === undefined) throw new Error(`${start.definition.name} can only run in processes of its own`)
+      return createInProcessFunction({ ...start, output, handler: handler(start) })
+    },
     processesOf: () => undefined,
     items: async (tableName: string) => [...rowsOf(tableName).values()],
     stop: async () => {
@@ -76,9 +91,15 @@ function variables(functionName: string, environment: { readonly [name: string]:
 }
 
 /** What the condition on the row does in DynamoDB. */
-function saveOnce(rows: OrderRows, order: Order): boolean {
+function saveOnce(rows: OrderRows, order: Order): Saved {
   const existing = rows.get(order.orderId)
-  if (existing !== undefined) return isDeepStrictEqual(existing, order)
-  rows.set(order.orderId, order)
-  return true
+  if (existing !== undefined) return whatIsSaved(existing, order, Date.now())
+  rows.set(order.orderId, { ...order, createdAt: new Date().toISOString() })
+  return 'payment-due'
+}
+
+function notePaymentRequested(rows: OrderRows, orderId: string): void {
+  const row = rows.get(orderId)
+  if (row === undefined) throw new Error(`no order ${orderId}`)
+  rows.set(orderId, { ...row, paymentRequestedAt: new Date().toISOString() })
 }

@@ -5,7 +5,8 @@ import type { LocalFunction, LocalModel } from '../template/model.ts'
 /** What a function is started with. */
 export interface FunctionStart {
   readonly definition: LocalFunction
-  readonly region: string
+  /** What it is a part of. */
+  readonly model: LocalModel
   readonly sqsEndpoint: string
   /** Values that replace the template's, by variable name. */
   readonly overrides: { readonly [name: string]: string }
@@ -18,6 +19,10 @@ export interface FunctionStart {
 
 /** Where the service has its tables, and what its functions run in. */
 export interface Platform {
+  /** Where DynamoDB and its streams are; undefined where there is none. */
+  readonly dynamoDbEndpoint: string | undefined
+  /** Whether it can run this function of the model. */
+  canRun(definition: LocalFunction, model: LocalModel): boolean
   createTables(model: LocalModel): Promise<void>
   startFunction(start: FunctionStart): InvocableFunction
   /** The processes of a function, where it has some. */

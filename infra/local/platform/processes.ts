@@ -12,9 +12,11 @@ export async function startProcesses(options: { readonly javaPath: string }): Pr
   const { endpoint } = engine
   const pools = new Map<string, FunctionPool>()
   return Object.freeze({
+    dynamoDbEndpoint: endpoint,
+    canRun: () => true,
     createTables: (model: LocalModel) => createTables(model, endpoint),
-    startFunction: ({ region, sqsEndpoint, overrides, maxEnvironments, ...start }: FunctionStart) => {
-      const place = { region, dynamoDbEndpoint: endpoint, sqsEndpoint, overrides }
+    startFunction: ({ model, sqsEndpoint, overrides, maxEnvironments, ...start }: FunctionStart) => {
+      const place = { region: model.region, dynamoDbEndpoint: endpoint, sqsEndpoint, overrides }
       const pool = createFunctionPool({ ...start, place, ...(maxEnvironments !== undefined && { maxEnvironments }) })
       pools.set(start.definition.name, pool)
       return pool

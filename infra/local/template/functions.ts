@@ -1,20 +1,11 @@
 import type { Assembly, Resource } from './assembly.ts'
-import type { LocalEventSourceMapping, LocalFunction } from './model.ts'
-import {
-  asArray,
-  asNumber,
-  asNumberOr,
-  asObject,
-  asString,
-  type JsonObject,
-  UnsupportedTemplateError,
-} from './narrow.ts'
+import type { LocalFunction } from './model.ts'
+import { asNumber, asNumberOr, asObject, asString, type JsonObject, UnsupportedTemplateError } from './narrow.ts'
 import { identify, type LocalPlace, mappedProperties, type Resolve } from './resolve.ts'
 
 // Defaults of CloudFormation, for templates that leave them out.
 const DEFAULT_TIMEOUT_SECONDS = 3
 const DEFAULT_MEMORY_MEGABYTES = 128
-const DEFAULT_SQS_BATCH_SIZE = 10
 const RUNTIMES = ['nodejs22.x', 'nodejs24.x']
 
 const FUNCTION_MAPPED = [
@@ -78,34 +69,13 @@ function codeDirectory(code: JsonObject, assembly: Assembly, where: string): str
   return assembly.assetDirectory(key.slice(0, -'.zip'.length))
 }
 
-/** Maps an event source mapping of the template. @throws UnsupportedTemplateError. */
-export function mapEventSourceMapping(resource: Resource, resolve: Resolve): LocalEventSourceMapping {
-  const where = `${resource.stack}/${resource.logicalId}`
-  const mapped = [
-    'BatchSize',
-    'Enabled',
-    'EventSourceArn',
-    'FunctionName',
-    'FunctionResponseTypes',
-    'MaximumBatchingWindowInSeconds',
-    'ScalingConfig',
-  ]
-  const properties = mappedProperties(resource, resolve, mapped, ['MetricsConfig', 'Tags'])
-  const queueArn = asString(properties.EventSourceArn, where)
-  if (!queueArn.startsWith('arn:aws:sqs:')) {
-    throw new UnsupportedTemplateError(`${where}: the local runner polls SQS queues only, not ${queueArn}`)
-  }
-  if (properties.Enabled === false) throw new UnsupportedTemplateError(`${where}: a disabled mapping`)
-  const responseTypes = asArray(properties.FunctionResponseTypes ?? [], where)
-  const scaling = asObject(properties.ScalingConfig ?? {}, where)
-  return {
-    logicalId: resource.logicalId,
-    queueArn,
-    // A function is named by its name or by its ARN.
-    functionName: asString(properties.FunctionName, where).split(':').at(-1) ?? '',
-    batchSize: asNumberOr(properties.BatchSize, DEFAULT_SQS_BATCH_SIZE, where),
-    windowSeconds: asNumberOr(properties.MaximumBatchingWindowInSeconds, 0, where),
-    reportsBatchItemFailures: responseTypes.includes('ReportBatchItemFailures'),
-    maxConcurrency: scaling.MaximumConcurrency === undefined ? undefined : asNumber(scaling.MaximumConcurrency, where),
-  }
+/**
+ * Refuses settings of asynchronous invocations that the runner does not follow. Of these only schedules are run here, and
+ * a run that fails is not repeated: the next one comes anyway, and much sooner than Lambda's own retries.
+ *
+ * @throws UnsupportedTemplateError.
+ */
+export function checkAsyncInvocation(resource: Resource, resolve: Resolve): void {
+  const harmless = ['FunctionName', 'Qualifier', 'MaximumEventAgeInSeconds', 'MaximumRetryAttempts']
+  mappedProperties(resource, resolve, [], harmless)
 }

@@ -1,10 +1,12 @@
 import { readAssembly } from './assembly.ts'
-import { mapEventSourceMapping, mapFunction } from './functions.ts'
+import { checkAsyncInvocation, mapFunction } from './functions.ts'
+import { mapEventSourceMapping } from './mappings.ts'
 import type { LocalModel } from './model.ts'
 import { UnsupportedTemplateError } from './narrow.ts'
 import { mapQueue } from './queues.ts'
 import { createResolver, type LocalPlace } from './resolve.ts'
 import { checkApi, checkStage, mapRoute } from './routes.ts'
+import { mapRule, mapSchedule } from './schedules.ts'
 import { mapTable } from './tables.ts'
 
 // What these do (permissions, watching, log storage, encryption keys) is not part of what a message or request meets locally.
@@ -39,7 +41,9 @@ export function loadModel(directory: string, place: LocalPlace): LocalModel {
     tables: [] as LocalModel['tables'][number][],
     queues: [] as LocalModel['queues'][number][],
     functions: [] as LocalModel['functions'][number][],
-    mappings: [] as LocalModel['mappings'][number][],
+    queueMappings: [] as LocalModel['queueMappings'][number][],
+    streamMappings: [] as LocalModel['streamMappings'][number][],
+    schedules: [] as LocalModel['schedules'][number][],
     routes: [] as LocalModel['routes'][number][],
   }
   for (const resource of assembly.resources) {
@@ -54,8 +58,20 @@ export function loadModel(directory: string, place: LocalPlace): LocalModel {
       case 'AWS::Lambda::Function':
         model.functions.push(mapFunction(resource, assembly, resolve, place))
         break
-      case 'AWS::Lambda::EventSourceMapping':
-        model.mappings.push(mapEventSourceMapping(resource, resolve))
+      case 'AWS::Lambda::EventSourceMapping': {
+        const mapping = mapEventSourceMapping(resource, resolve)
+        if (mapping.kind === 'queue') model.queueMappings.push(mapping)
+        else model.streamMappings.push(mapping)
+        break
+      }
+      case 'AWS::Lambda::EventInvokeConfig':
+        checkAsyncInvocation(resource, resolve)
+        break
+      case 'AWS::Events::Rule':
+        model.schedules.push(...mapRule(resource, resolve, place))
+        break
+      case 'AWS::Scheduler::Schedule':
+        model.schedules.push(...mapSchedule(resource, resolve, place))
         break
       case 'AWS::ApiGatewayV2::Api':
         checkApi(resource, resolve)

@@ -1,10 +1,13 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
+import type { FilterPattern } from './filter-pattern.ts'
 
 /** A DynamoDB table of the template. */
 export interface LocalTable {
   readonly logicalId: string
   readonly name: string
   readonly creation: CreateTableCommandInput
+  /** The ARN the template's references to its stream get; the engine has one of its own for it. */
+  readonly streamArn: string | undefined
   /** The attribute DynamoDB's TTL looks at. */
   readonly ttlAttribute: string | undefined
 }
@@ -36,7 +39,8 @@ export interface LocalFunction {
 }
 
 /** The wiring of a queue to a function. */
-export interface LocalEventSourceMapping {
+export interface LocalQueueMapping {
+  readonly kind: 'queue'
   readonly logicalId: string
   readonly queueArn: string
   readonly functionName: string
@@ -45,6 +49,37 @@ export interface LocalEventSourceMapping {
   readonly reportsBatchItemFailures: boolean
   /** How many batches may be with the function at once. */
   readonly maxConcurrency: number | undefined
+}
+
+/** The wiring of a table's stream to a function. */
+export interface LocalStreamMapping {
+  readonly kind: 'stream'
+  readonly logicalId: string
+  readonly streamArn: string
+  readonly functionName: string
+  readonly batchSize: number
+  readonly windowSeconds: number
+  readonly startingPosition: 'TRIM_HORIZON' | 'LATEST'
+  /** A record goes to the function when one of them matches, or when there are none. */
+  readonly filters: readonly FilterPattern[]
+  readonly reportsBatchItemFailures: boolean
+  readonly bisectsOnError: boolean
+  /** Infinity: for ever. */
+  readonly maxRetries: number
+  /** Infinity: as long as the stream keeps it. */
+  readonly maxRecordAgeSeconds: number
+  /** Hears of batches that were given up. */
+  readonly onFailureQueueArn: string | undefined
+}
+
+/** A function that is invoked again and again at a fixed rate. */
+export interface LocalSchedule {
+  readonly logicalId: string
+  readonly arn: string
+  readonly functionName: string
+  readonly everySeconds: number
+  /** Which service's event the function gets, or the text (JSON) the template gives it instead. */
+  readonly event: { readonly kind: 'rule' | 'scheduler' } | { readonly kind: 'input'; readonly json: string }
 }
 
 /** The JWT authorizer of a route. */
@@ -71,6 +106,8 @@ export interface LocalModel {
   readonly tables: readonly LocalTable[]
   readonly queues: readonly LocalQueue[]
   readonly functions: readonly LocalFunction[]
-  readonly mappings: readonly LocalEventSourceMapping[]
+  readonly queueMappings: readonly LocalQueueMapping[]
+  readonly streamMappings: readonly LocalStreamMapping[]
+  readonly schedules: readonly LocalSchedule[]
   readonly routes: readonly LocalRoute[]
 }

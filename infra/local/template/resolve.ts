@@ -4,6 +4,9 @@ import { asArray, asObject, asString, type JsonObject, UnsupportedTemplateError 
 /** The account every local ARN and queue URL carries; it is the one the SQS emulator uses. */
 export const LOCAL_ACCOUNT_ID = '000000000000'
 
+// A stream is labelled with when it was made, which nobody knows before.
+const LOCAL_STREAM_LABEL = '2000-01-01T00:00:00.000'
+
 /** What stands in for the cloud while intrinsics are resolved. */
 export interface LocalPlace {
   readonly region: string
@@ -151,7 +154,10 @@ export function identify(resource: Resource, place: LocalPlace): LocalIdentity {
     case 'AWS::DynamoDB::Table':
     case 'AWS::DynamoDB::GlobalTable': {
       const name = physicalName(resource, 'TableName', 255)
-      return { name, ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }
+      const Arn = arn('dynamodb', `table/${name}`)
+      const StreamArn = `${Arn}/stream/${LOCAL_STREAM_LABEL}`
+      const hasStream = resource.properties.StreamSpecification !== undefined
+      return { name, ref: name, attributes: hasStream ? { Arn, StreamArn } : { Arn } }
     }
     case 'AWS::SQS::Queue': {
       const suffix = resource.properties.FifoQueue === true ? '.fifo' : ''
@@ -162,6 +168,15 @@ export function identify(resource: Resource, place: LocalPlace): LocalIdentity {
     case 'AWS::Lambda::Function': {
       const name = physicalName(resource, 'FunctionName', 64)
       return { name, ref: name, attributes: { Arn: arn('lambda', `function:${name}`) } }
+    }
+    case 'AWS::Events::Rule': {
+      const name = physicalName(resource, 'Name', 64)
+      return { name, ref: name, attributes: { Arn: arn('events', `rule/${name}`) } }
+    }
+    case 'AWS::Scheduler::Schedule': {
+      const name = physicalName(resource, 'Name', 64)
+      const { GroupName: group = 'default' } = resource.properties
+      return { name, ref: name, attributes: { Arn: arn('scheduler', `schedule/${String(group)}/${name}`) } }
     }
     case 'AWS::ApiGatewayV2::Api':
       return { name: resource.logicalId, ref: resource.logicalId, attributes: { ApiEndpoint: place.apiEndpoint } }

@@ -35,7 +35,7 @@ export function mapTable(resource: Resource, resolve: Resolve, place: LocalPlace
   if (asArray(resource.properties.Replicas ?? [], where).length > 1) {
     throw new UnsupportedTemplateError(`${where}: a table with replicas in other regions cannot be run locally`)
   }
-  const { name } = identify(resource, place)
+  const { name, attributes } = identify(resource, place)
   const stream = optionalObject(properties.StreamSpecification, where)
   const ttl = optionalObject(properties.TimeToLiveSpecification, where)
   const creation = {
@@ -55,6 +55,7 @@ export function mapTable(resource: Resource, resolve: Resolve, place: LocalPlace
     name,
     // Attribute definitions, key schemas and projections have one shape in CloudFormation and in the API.
     creation: creation as CreateTableCommandInput,
+    streamArn: attributes.StreamArn,
     ttlAttribute: ttl && ttl.Enabled !== false ? asOptionalString(ttl.AttributeName, where) : undefined,
   }
 }

@@ -8,7 +8,7 @@ import type { Shape } from '../request/event.ts'
 import type { KeyReading } from '../request/key.ts'
 import { fitted } from './fit.ts'
 import { problem, waitingAnswer } from './problems.ts'
-import { readStored, replayOf, type StoredResponse } from './replay.ts'
+import { readStored, replayOf, type StoredResponse, storedForm } from './replay.ts'
 import { type HttpAnswer, wireResponse } from './wire.ts'
 
 /** How long a client is to wait when the store could not be reached. */
@@ -84,12 +84,40 @@ async function asWished(
 }
 
 /** The stored answer of a finished operation, marked as a replay. A failure is always answered as it was. */
-async function replayAnswer({ refresh }: HttpSettings, { shape, event }: Asked, outcome: Outcome): Promise<HttpAnswer> {
-  const isBare = outcome.kind === 'failure' && outcome.value === undefined
-  const stored: StoredResponse = isBare ? failureProblem(shape, outcome.failure) : readStored(shape, outcome.value)
+async function replayAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome): Promise<HttpAnswer> {
+  const { refresh } = settings
+  const { shape, event } = asked
+  const stored = storedAnswer(settings, asked, outcome)
   if (outcome.kind === 'failure' || refresh === undefined) return replayOf(shape, stored)
   const refreshed = wireResponse(shape, await refresh(stored, event))
   return replayOf(shape, { ...refreshed, ...(stored.stripped && { stripped: stored.stripped }) })
+}
+
+function storedAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome): StoredResponse {
+  const { shape } = asked
+  if (outcome.kind === 'failure') {
+    return outcome.value === undefined ? failureProblem(shape, outcome.failure) : readStored(shape, outcome.value)
+  }
+  if (outcome.wire !== undefined) return readStored(shape, outcome.wire)
+  if (!outcome.isCommitted) return readStored(shape, outcome.value)
+  return committedForm(settings, asked, outcome.value) ?? problem(shape, 'outcome-not-kept')
+}
+
+/** A committed value as a response; `undefined` when none can be made of it. */
+export function committedForm(
+  settings: HttpSettings,
+  { shape, event }: Asked,
+  value: unknown,
+): StoredResponse | undefined {
+  try {
+    return storedForm(
+      settings,
+      wireResponse(shape, settings.render === undefined ? value : settings.render(value, event)),
+    )
+  } catch (error) {
+    settings.engine.report({ type: 'hook-failed', hook: 'render', error }, '')
+    return undefined
+  }
 }
 
 /** What is said of a failure whose own answer is not known or not to be shown. */

@@ -7,8 +7,8 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs'
 import type { InvocableFunction, InvocationResult } from '../lambda/invocation.ts'
-import type { LocalEventSourceMapping, LocalQueue } from '../template/model.ts'
-import { type BatchVerdict, batchVerdict } from './batch-response.ts'
+import type { LocalQueue, LocalQueueMapping } from '../template/model.ts'
+import { type BatchReport, type BatchVerdict, batchVerdict } from './batch-response.ts'
 import { sqsEvent } from './sqs-event.ts'
 
 // Lambda starts with five concurrent batches.
@@ -21,9 +21,9 @@ const THROTTLE_BACKOFF_MS = 200
 /** How far a received message must outlive the function that works on it, at least. */
 export const VISIBILITY_MARGIN_SECONDS = 2
 
-/** Options of {@link startPoller}. */
-export interface PollerOptions {
-  readonly mapping: LocalEventSourceMapping
+/** Options of {@link startQueuePoller}. */
+export interface QueuePollerOptions {
+  readonly mapping: LocalQueueMapping
   readonly queue: LocalQueue
   readonly worker: InvocableFunction
   readonly client: SQSClient
@@ -32,11 +32,11 @@ export interface PollerOptions {
   /** Asked about every message the function succeeded with: `redeliver` makes it visible again, as if its deletion had been lost. */
   readonly afterSuccess?: (message: Message, queue: LocalQueue) => 'delete' | 'redeliver'
   /** Hears of every batch and how it ended. */
-  readonly onBatch?: (messages: readonly Message[], verdict: BatchVerdict) => void
+  readonly onBatch?: (batch: BatchReport) => void
 }
 
-/** A running event source mapping. */
-export interface Poller {
+/** A running event source mapping of a queue. */
+export interface QueuePoller {
   /** Takes no new batch and resolves when those in flight are done. */
   stop(): Promise<void>
 }
@@ -46,7 +46,7 @@ export interface Poller {
  *
  * @throws RangeError when a message would become visible again while the function may still work on it.
  */
-export function startPoller(options: PollerOptions): Poller {
+export function startQueuePoller(options: QueuePollerOptions): QueuePoller {
   const { mapping, queue, worker, client } = options
   const visibilitySeconds = options.visibilitySeconds ?? queue.visibilitySeconds
   const leastSeconds = worker.definition.timeoutSeconds + VISIBILITY_MARGIN_SECONDS
@@ -101,7 +101,7 @@ export function startPoller(options: PollerOptions): Poller {
         new ChangeMessageVisibilityCommand({ QueueUrl: queue.url, ReceiptHandle, VisibilityTimeout: 0 }),
       )
     }
-    options.onBatch?.(batch, verdict)
+    options.onBatch?.({ source: queue.name, functionName: mapping.functionName, ids, verdict })
   }
 
   const acknowledge = async (messages: readonly Message[]): Promise<void> => {
@@ -134,6 +134,6 @@ export function startPoller(options: PollerOptions): Poller {
 }
 
 function isSuccess(verdict: BatchVerdict, messageId: string): boolean {
-  if (verdict.kind === 'some-failed') return !verdict.failedMessageIds.has(messageId)
+  if (verdict.kind === 'some-failed') return !verdict.failedIds.has(messageId)
   return verdict.kind === 'all-succeeded'
 }

@@ -8,13 +8,17 @@ import {
 import type { SQSEvent } from 'aws-lambda'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type SqsEmulator, startSqsEmulator } from '../../infra/local/engines/sqs-emulator.ts'
-import { type Poller, type PollerOptions, startPoller } from '../../infra/local/event-source-mapping/poller.ts'
+import {
+  type QueuePoller,
+  type QueuePollerOptions,
+  startQueuePoller,
+} from '../../infra/local/event-source-mapping/queue-poller.ts'
 import type { InvocableFunction, InvocationResult } from '../../infra/local/lambda/invocation.ts'
 import type { LocalQueue } from '../../infra/local/template/model.ts'
 
 let emulator: SqsEmulator
 let client: SQSClient
-const pollers: Poller[] = []
+const pollers: QueuePoller[] = []
 let queueNumber = 0
 
 beforeAll(async () => {
@@ -57,8 +61,9 @@ function functionAnswering(
   return { worker, events }
 }
 
-function poll(queue: LocalQueue, worker: InvocableFunction, options: Partial<PollerOptions> = {}): Poller {
+function poll(queue: LocalQueue, worker: InvocableFunction, options: Partial<QueuePollerOptions> = {}): QueuePoller {
   const mapping = {
+    kind: 'queue' as const,
     logicalId: 'Mapping',
     queueArn: queue.arn,
     functionName: 'worker',
@@ -68,7 +73,7 @@ function poll(queue: LocalQueue, worker: InvocableFunction, options: Partial<Pol
     maxConcurrency: 2,
     ...options.mapping,
   }
-  const poller = startPoller({ queue, worker, client, ...options, mapping })
+  const poller = startQueuePoller({ queue, worker, client, ...options, mapping })
   pollers.push(poller)
   return poller
 }
@@ -158,7 +163,7 @@ test('a batching window gathers more than one receive can bring', async () => {
   const queue = await createQueue()
   await Promise.all(Array.from({ length: 25 }, (_, index) => send(queue, String(index))))
   const { worker, events } = functionAnswering(() => null)
-  const mapping = { batchSize: 25, windowSeconds: 5, maxConcurrency: 1 } as PollerOptions['mapping']
+  const mapping = { batchSize: 25, windowSeconds: 5, maxConcurrency: 1 } as QueuePollerOptions['mapping']
   poll(queue, worker, { mapping })
   await expect.poll(() => events.length, { timeout: 10_000 }).toBe(1)
   expect(events[0]?.Records).toHaveLength(25)
@@ -168,7 +173,7 @@ test('a batch is never larger than the batch size', async () => {
   const queue = await createQueue()
   await Promise.all(Array.from({ length: 7 }, (_, index) => send(queue, String(index))))
   const { worker, events } = functionAnswering(() => null)
-  poll(queue, worker, { mapping: { batchSize: 3 } as PollerOptions['mapping'] })
+  poll(queue, worker, { mapping: { batchSize: 3 } as QueuePollerOptions['mapping'] })
   await expect.poll(() => left(queue)).toBe(0)
   expect(events.every(({ Records }) => Records.length <= 3)).toBe(true)
 })

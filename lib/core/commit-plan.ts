@@ -1,0 +1,31 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
+import type { OrderGuard } from '../order/guard.ts'
+import type { Write } from '../order/write.ts'
+import type { OutboxMessage } from '../outbox/message.ts'
+
+/** A member of a DynamoDB transaction, as lib-dynamodb takes it: Put, Update, Delete or ConditionCheck. */
+export type TransactWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
+
+/** A write that applies only when the stored version is absent or lower. */
+export interface GuardedCommitWrite {
+  readonly write: Write
+  readonly ifNewer: OrderGuard
+  /**
+   * What a newer stored version does to the commit: the others are written without this one (`skip`), or nothing is
+   * written and `CommitConflictError` thrown (`fail`).
+   * @defaultValue 'skip'
+   */
+  readonly onStale?: 'skip' | 'fail'
+}
+
+/** One of the caller's own writes in a commit. */
+export type CommitWrite = TransactWrite | GuardedCommitWrite
+
+/** What is written together with the completion of the operation: everything, or nothing. */
+export interface CommitPlan {
+  readonly writes?: readonly CommitWrite[]
+  /** Messages that are sent when, and only when, the commit was written. Needs an outbox relay. */
+  readonly messages?: readonly OutboxMessage[]
+  /** Evidence of the effect, kept longer than the record; read back with `idempotency.receipts`. */
+  readonly receipt?: unknown
+}

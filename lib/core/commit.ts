@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util'
+import { readyMessages } from '../outbox/message.ts'
+import type { CommitPlan } from './commit-plan.ts'
+import { dueFrom } from './due.ts'
+import type { Exit } from './ending.ts'
+import {
+  CommitConflictError,
+  InvalidOptionError,
+  LeaseLostError,
+  OutcomeUnstorableError,
+  StepNotAwaitedError,
+} from './errors.ts'
+import { expiryAfter } from './expiry.ts'
+import { refuseUnknown, show } from './guards.ts'
+import type { HeldRecord, Lease } from './lease.ts'
+import type { Settings } from './options.ts'
+import { outboxItem } from './outbox.ts'
+import { encodeOutcome, type Outcome, storeValue } from './outcome.ts'
+import { untilAnswered } from './persist.ts'
+import { receiptItem } from './receipts.ts'
+import type { OperationRecord } from './record.ts'
+import type { Report } from './report.ts'
+import type { Steps } from './steps.ts'
+import type { BesideItem, CommitAnswer, RecordChange } from './store.ts'
+
+/** The committing of one attempt. */
+export interface Committing {
+  commit<T>(value: T, plan?: CommitPlan): Promise<T>
+  /** The committed outcome; `undefined` while nothing is committed. */
+  readonly outcome: Outcome | undefined
+  /** Whether a commit may have been written, and nobody knows. */
+  readonly isUncertain: boolean
+  /** Stores the final wire response of a committed operation that has none yet. */
+  addWire(value: unknown): Promise<void>
+}
+
+export function createCommitting(
+  settings: Settings,
+  report: Report,
+  held: HeldRecord,
+  { lease, steps, exit }: { readonly lease: Lease; readonly steps: Steps; readonly exit: Exit },
+): Committing {
+  const { store, clock, random, newId, retentionSeconds } = settings
+  const { id, token, attempt } = held
+  let isRunning = false
+  let isUncertain = false
+  let outcome: Outcome | undefined
+
+  /** Everything is checked before anything is sent, and built once: every try sends the same. */
+  async function prepare(value: unknown, plan: CommitPlan) {
+    const ready = readyMessages({ id, token }, plan.messages ?? [])
+    if (ready.length > 0 && !settings.relay) {
+      throw new InvalidOptionError(
+        'commit(value, { messages }) needs an outbox relay, or the messages would lie there for ever. Deploy one, and say relay: true to createIdempotency.',
+      )
+    }
+    const writes = plan.writes ?? []
+    const encoded = await encodeOutcome(settings, { kind: 'value', value })
+    if (encoded.kind === 'failure') throw new OutcomeUnstorableError(encoded.failure.message)
+    const lifetime = lease.lifetime()
+    const beside: BesideItem[] = []
+    for (const [position, { delaySeconds, ...message }] of ready.entries()) {
+      const notBeforeMs = delaySeconds > 0 ? clock.now() + delaySeconds * 1000 : undefined
+      const timed = { ...message, position, ...(notBeforeMs !== undefined && { notBeforeMs }) }
+      beside.push(await outboxItem(settings, held, timed, lifetime))
+    }
+    if (plan.receipt !== undefined) {
+      const receipt = { kind: 'confirmed', value: plan.receipt } as const
+      beside.push(await receiptItem(settings, held, receipt, lifetime.giveUpAtMs))
+    }
+    const prepared = store.prepare(id, writes, beside)
+    const expiresAt = expiryAfter(clock.now(), retentionSeconds)
+    const change: RecordChange = {
+      status: 'COMPLETED',
+      leaseUntil: undefined,
+      expiresAt,
+      updatedAtMs: clock.now(),
+      outcome: await encoded.persist({ giveUpAtMs: lifetime.giveUpAtMs, expiresAt }),
+      commitId: newId(),
+      ...dueFrom(settings, id, undefined),
+    }
+    return { prepared, change }
+  }
+
+  async function commit<T>(value: T, plan: CommitPlan = {}): Promise<T> {
+    if (typeof plan !== 'object' || plan === null) {
+      throw new InvalidOptionError(`commit(value, plan): plan must be an object; got ${show(plan)}.`)
+    }
+    refuseUnknown('commit(value, plan)', plan, ['writes', 'messages', 'receipt'])
+    if (exit.isOver || outcome !== undefined)
+      throw new LeaseLostError('The operation has ended; it cannot be committed.')
+    if (isRunning) throw new InvalidOptionError('commit(…) is running already. An operation is committed once.')
+    if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
+    isRunning = true
+    const reopen = steps.suspend()
+    try {
+      const { prepared, change } = await prepare(value, plan)
+      const requestToken = newId()
+      isUncertain = true
+      const answer = await untilAnswered(() => prepared.commit(change, { kind: 'held', token }, requestToken), {
+        clock,
+        random,
+        giveUpAtMs: lease.giveUpAtMs(),
+      })
+      isUncertain = false
+      if (!isCommitted(answer, change)) throw refusalOf(answer)
+      outcome = { kind: 'value', value, isCommitted: true }
+      exit.committed()
+      report({ type: 'completed', attempt, ...skippedIn(answer) }, id)
+      return value
+    } finally {
+      isRunning = false
+      if (outcome === undefined) reopen()
+    }
+  }
+
+  function isCommitted(answer: CommitAnswer, { commitId }: RecordChange): boolean {
+    if (answer.kind !== 'refused') return answer.kind === 'applied'
+    const existing: OperationRecord | undefined = answer.existing
+    return existing?.token === token && existing.status === 'COMPLETED' && existing.commitId === commitId
+  }
+
+  function refusalOf(answer: CommitAnswer): Error {
+    if (answer.kind === 'conflict') {
+      const [first] = answer.conflicts
+      if (first !== undefined) return new CommitConflictError(first)
+    }
+    lease.watch.lost()
+    return new LeaseLostError()
+  }
+
+  return {
+    commit,
+    get outcome() {
+      return outcome
+    },
+    get isUncertain() {
+      return isUncertain
+    },
+    async addWire(value) {
+      const expiresAt = expiryAfter(clock.now(), retentionSeconds)
+      const lifetime = { giveUpAtMs: lease.giveUpAtMs(), expiresAt }
+      try {
+        const wire = await storeValue(settings, value, lifetime)
+        const change = {
+          status: 'COMPLETED',
+          leaseUntil: undefined,
+          expiresAt,
+          updatedAtMs: clock.now(),
+          wire,
+        } as const
+        await untilAnswered(() => store.update(id, change, { kind: 'committed', token }), {
+          clock,
+          random,
+          ...lifetime,
+        })
+      } catch (error) {
+        // The committed value is there all the same, and a replay makes its response of that.
+        report({ type: 'store-error', during: 'complete', error }, id)
+      }
+    },
+  }
+}
+
+function skippedIn(answer: CommitAnswer): { readonly skippedWrites?: readonly number[] } {
+  return answer.kind === 'applied' && answer.skipped.length > 0 ? { skippedWrites: answer.skipped } : {}
+}
+
+/** Whether a returned value is the committed one, or none. */
+export function isSameValue(returned: unknown, committed: unknown): boolean {
+  return returned === undefined || Object.is(returned, committed) || isDeepStrictEqual(returned, committed)
+}

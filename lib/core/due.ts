@@ -1,0 +1,55 @@
+import type { Settings } from './options.ts'
+import type { OperationRecord } from './record.ts'
+
+/** How long after a lease has ended or was given up a reconciler looks, in ms: a redelivery usually comes first. */
+const GRACE_MS = 60_000
+
+/** Where the index has an item. Fields that are `undefined` take it out; no fields at all: no reconciler is there. */
+export interface Due {
+  readonly dueShard?: string | undefined
+  readonly dueAtMs?: number | undefined
+}
+
+type Watched = Pick<OperationRecord, 'status' | 'takeover'> & {
+  readonly [K in 'leaseUntil' | 'resumeAtMs' | 'continuation' | 'canProbe' | 'isAdmission']?:
+    | OperationRecord[K]
+    | undefined
+}
+
+/** From when on a reconciler has to look at the record, in ms; `undefined`: never. */
+export function recordDueAtMs(record: Watched, nowMs: number): number | undefined {
+  switch (record.status) {
+    case 'IN_PROGRESS':
+      if (record.takeover === 'never' || record.isAdmission || record.leaseUntil === undefined) return undefined
+      return record.leaseUntil + GRACE_MS
+    case 'RETRYABLE':
+      return nowMs + GRACE_MS
+    case 'WAITING':
+      if (record.resumeAtMs === undefined) return undefined
+      return record.continuation === undefined ? record.resumeAtMs : record.resumeAtMs + GRACE_MS
+    case 'UNKNOWN':
+      return record.canProbe ? nowMs + GRACE_MS : undefined
+    case 'COMPLETED':
+    case 'FAILED':
+    case 'RELEASED':
+      return undefined
+  }
+}
+
+/** The index fields of an item that is due then. */
+export function dueFrom(
+  { namespace, reconcilerShards }: Pick<Settings, 'namespace' | 'reconcilerShards'>,
+  id: string,
+  dueAtMs: number | undefined,
+): Due {
+  if (reconcilerShards === 0) return {}
+  if (dueAtMs === undefined) return { dueShard: undefined, dueAtMs: undefined }
+  // The id ends in a hash, so any of its bytes spread evenly.
+  const spread = Buffer.from(id.slice(-43), 'base64url').readUInt32BE(0)
+  return { dueShard: dueShardName(namespace, spread % reconcilerShards), dueAtMs }
+}
+
+/** One partition of the index. A shard takes about 1,000 writes a second. */
+export function dueShardName(namespace: string, index: number): string {
+  return `${namespace}#${index}`
+}

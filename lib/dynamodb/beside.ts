@@ -1,0 +1,71 @@
+import { PutCommand, paginateQuery, type QueryCommandInput, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { RECORD_SORT_KEY } from '../core/record.ts'
+import type { BesideItem, DueItem, Store } from '../core/store.ts'
+import { aliases } from './conditions.ts'
+import type { Connection } from './connection.ts'
+import { fromBesideItem, toBesideItem } from './items.ts'
+import { besideUpdate } from './record-update.ts'
+import { isConditionFailed } from './store-errors.ts'
+import { INDEX_NAME, INDEX_PARTITION_KEY, INDEX_SORT_KEY, PARTITION_KEY, SORT_KEY } from './table-shape.ts'
+
+/** The methods on what lies beside the record, and on the index. */
+export function besideMethods({
+  tableName,
+  call,
+}: Connection): Pick<Store, 'putBeside' | 'updateBeside' | 'listBeside' | 'listDue'> {
+  /** Items of all pages, at most `limit` of them. */
+  function query(input: Omit<QueryCommandInput, 'TableName'>, limit = Number.POSITIVE_INFINITY) {
+    return call('Query', async (client) => {
+      const items: Record<string, unknown>[] = []
+      for await (const { Items = [] } of paginateQuery({ client }, { TableName: tableName, ...input })) {
+        items.push(...Items)
+        if (items.length >= limit) break
+      }
+      return items.slice(0, limit)
+    })
+  }
+
+  return {
+    async putBeside(id: string, item: BesideItem) {
+      const command = new PutCommand({ TableName: tableName, Item: toBesideItem(id, item) })
+      await call('PutItem', (documents) => documents.send(command))
+    },
+
+    async updateBeside(id, sk, set, expected) {
+      const command = new UpdateCommand({ TableName: tableName, ...besideUpdate(id, sk, set, expected) })
+      try {
+        await call('UpdateItem', (documents) => documents.send(command))
+        return true
+      } catch (error) {
+        if (isConditionFailed(error)) return false
+        throw error
+      }
+    },
+
+    async listBeside(id: string, prefix: string) {
+      const items = await query({
+        KeyConditionExpression: '#pk = :id AND begins_with(#sk, :prefix)',
+        ExpressionAttributeNames: aliases([PARTITION_KEY, SORT_KEY]),
+        ExpressionAttributeValues: { ':id': id, ':prefix': prefix },
+        ConsistentRead: true,
+      })
+      return items.filter(({ sk }) => sk !== RECORD_SORT_KEY).map(fromBesideItem)
+    },
+
+    async listDue(shard: string, untilMs: number, limit: number): Promise<readonly DueItem[]> {
+      const items = await query(
+        {
+          IndexName: INDEX_NAME,
+          KeyConditionExpression: `#${INDEX_PARTITION_KEY} = :shard AND #${INDEX_SORT_KEY} <= :until`,
+          // Only keys, whatever else the index carries.
+          ProjectionExpression: `#${PARTITION_KEY}, #${SORT_KEY}, #${INDEX_SORT_KEY}`,
+          ExpressionAttributeNames: aliases([INDEX_PARTITION_KEY, INDEX_SORT_KEY, PARTITION_KEY, SORT_KEY]),
+          ExpressionAttributeValues: { ':shard': shard, ':until': untilMs },
+          Limit: limit,
+        },
+        limit,
+      )
+      return items.map(({ pk, sk, dueAtMs }) => ({ id: String(pk), sk: String(sk), dueAtMs: Number(dueAtMs) }))
+    },
+  }
+}

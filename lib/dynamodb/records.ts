@@ -1,0 +1,70 @@
+import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import type { OperationRecord } from '../core/record.ts'
+import type { Condition, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/store.ts'
+import { aliases, conditionExpression } from './conditions.ts'
+import type { Connection } from './connection.ts'
+import { recordKey, toItem, toRecord } from './items.ts'
+import { recordUpdate } from './record-update.ts'
+import { isConditionFailed } from './store-errors.ts'
+
+/** Reads the record consistently. */
+export async function readRecord({ tableName, call }: Connection, id: string): Promise<OperationRecord | undefined> {
+  const command = new GetCommand({ TableName: tableName, Key: recordKey(id), ConsistentRead: true })
+  const { Item } = await call('GetItem', (documents) => documents.send(command))
+  return Item && toRecord(Item)
+}
+
+/** The record that stood against a condition: what the answer brought of it, which old clients and some emulators leave out. */
+export function existingRecord(
+  connection: Connection,
+  id: string,
+  item: unknown,
+): Promise<OperationRecord | undefined> | OperationRecord {
+  if (item === undefined) return readRecord(connection, id)
+  // It comes back marshalled, through the document client too.
+  return toRecord(unmarshall(item as Parameters<typeof unmarshall>[0]))
+}
+
+/** The methods on the record itself. */
+export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put' | 'update'> {
+  const { tableName, call } = connection
+
+  async function conditional(id: string, write: Promise<unknown>): Promise<WriteAnswer> {
+    try {
+      await write
+      return { applied: true }
+    } catch (error) {
+      if (!isConditionFailed(error)) throw error
+      return { applied: false, existing: await existingRecord(connection, id, error.Item) }
+    }
+  }
+
+  return {
+    get: (id: string) => readRecord(connection, id),
+
+    put(record: OperationRecord, condition: Condition) {
+      const { expression, names, values } = conditionExpression(condition)
+      const command = new PutCommand({
+        TableName: tableName,
+        Item: toItem(record),
+        ConditionExpression: expression,
+        ExpressionAttributeNames: aliases(names),
+        ExpressionAttributeValues: values,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      })
+      const write = call('PutItem', (documents) => documents.send(command))
+      return conditional(record.id, write)
+    },
+
+    update(id: string, change: RecordChange, condition: StandingCondition) {
+      const command = new UpdateCommand({
+        TableName: tableName,
+        ...recordUpdate(id, change, condition),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      })
+      const write = call('UpdateItem', (documents) => documents.send(command))
+      return conditional(id, write)
+    },
+  }
+}

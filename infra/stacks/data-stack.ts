@@ -1,32 +1,37 @@
-import { RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
-import { AttributeType, Billing, type TablePropsV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { RemovalPolicy, Stack, type StackProps, Validations } from 'aws-cdk-lib'
+import { AttributeType, Billing, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import type { Construct } from 'constructs'
-import { TTL_ATTRIBUTE } from '../../lib/index.ts'
+import { IdempotencyTable } from '../constructs/index.ts'
 
-/** Losing either table means charging somebody twice, so neither goes with its stack. */
-const KEPT = {
-  billing: Billing.onDemand(),
-  pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-  deletionProtection: true,
-  removalPolicy: RemovalPolicy.RETAIN,
-} satisfies Partial<TablePropsV2>
+/** Properties of {@link IdempotencyDataStack}. */
+export interface IdempotencyDataStackProps extends StackProps {
+  /** What becomes of the tables when they leave the stack: losing either means charging somebody twice. */
+  readonly removalPolicy: RemovalPolicy
+  /** Whether a table can be deleted at all. */
+  readonly deletionProtection: boolean
+}
 
 /** What outlives every version of the service: the idempotency table and the orders. */
 export class IdempotencyDataStack extends Stack {
-  readonly idempotencyTable: TableV2
+  readonly idempotencyTable: IdempotencyTable
   readonly ordersTable: TableV2
 
-  constructor(scope: Construct, id: string, props?: StackProps) {
+  constructor(scope: Construct, id: string, props: IdempotencyDataStackProps) {
     super(scope, id, props)
-    this.idempotencyTable = new TableV2(this, 'IdempotencyTable', {
-      ...KEPT,
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      sortKey: { name: 'sk', type: AttributeType.STRING },
-      timeToLiveAttribute: TTL_ATTRIBUTE,
-    })
+    const { removalPolicy, deletionProtection } = props
+    this.idempotencyTable = new IdempotencyTable(this, 'IdempotencyTable', { removalPolicy, deletionProtection })
+    if (removalPolicy === RemovalPolicy.DESTROY) {
+      Validations.of(this.idempotencyTable).acknowledge({
+        id: 'lambda-once:records-can-be-lost',
+        reason: 'A disposable environment: nothing is at stake, and it is to go without a trace.',
+      })
+    }
     this.ordersTable = new TableV2(this, 'OrdersTable', {
-      ...KEPT,
       partitionKey: { name: 'orderId', type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      removalPolicy,
+      deletionProtection,
     })
   }
 }

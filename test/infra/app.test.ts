@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 
 const APP = fileURLToPath(new URL('../../infra/bin/app.ts', import.meta.url))
 
@@ -26,6 +26,34 @@ test.each([7, ''])('refuses %j as a setting, by name and with an example', (jwtI
     `Context jwtIssuer must be a non-empty string, such as "https://issuer.example.com"; got ${JSON.stringify(jwtIssuer)}.`,
   )
   expect(status).not.toBe(0)
+})
+
+describe('an environment', () => {
+  const environments = { dev: { disposable: true, region: 'eu-west-1' } }
+
+  test('names its stacks, and its settings are taken', () => {
+    const { stderr, status } = runApp({ environment: 'dev', environments })
+    expect({ stderr: stderr.replace(/^\[Warning[^\n]*\n?/gm, ''), status }).toMatchObject({ status: 0 })
+    const manifest = JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8'))
+    expect(manifest.artifacts['LambdaOnceData-dev']).toMatchObject({
+      environment: 'aws://unknown-account/eu-west-1',
+      properties: { terminationProtection: false },
+    })
+    const { Resources } = JSON.parse(readFileSync(join(out, 'LambdaOnceData-dev.template.json'), 'utf8'))
+    for (const { DeletionPolicy } of Object.values<{ DeletionPolicy: string }>(Resources)) {
+      expect(DeletionPolicy).toBe('Delete')
+    }
+  })
+
+  test('that is not in cdk.json is refused, with those that are', () => {
+    expect(runApp({ environment: 'staging', environments }).stderr).toContain(
+      'Context environment is "staging", and cdk.json has only: dev.',
+    )
+  })
+
+  test('is disposable or not, and nothing else', () => {
+    expect(runApp({ disposable: 'yes' }).stderr).toContain('Context disposable must be true or false; got "yes".')
+  })
 })
 
 function runApp(context: object) {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { onlyResource, synthesize } from './templates.ts'
+import { onlyResource, resourcesOf, synthesize } from './templates.ts'
 
 /** What a cold start has to read: the SDK's clients are most of it. */
 const MOST_BYTES = 600_000
@@ -12,7 +12,7 @@ const out = mkdtempSync(join(tmpdir(), 'cdk-bundles-'))
 afterAll(() => rmSync(out, { recursive: true }))
 const { payments } = synthesize(out)
 
-describe.each(['OrdersApi', 'PaymentsWorker'])('the bundle of %s', (id) => {
+describe.each(resourcesOf(payments, 'AWS::Lambda::Function').map(([id]) => id))('the bundle of %s', (id) => {
   const [, { Properties }] = onlyResource(payments, 'AWS::Lambda::Function', id)
   const bundle = join(out, `asset.${Properties.Code.S3Key.replace('.zip', '')}`, 'index.mjs')
 

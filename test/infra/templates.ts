@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { App } from 'aws-cdk-lib'
+import { App, RemovalPolicy } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { IdempotencyDataStack } from '../../infra/stacks/data-stack.ts'
 import { PaymentsStack } from '../../infra/stacks/payments-stack.ts'
@@ -9,7 +9,7 @@ export function synthesize(bundlesTo?: string): { data: Template; payments: Temp
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'))
   const bundled = bundlesTo === undefined ? { context: { 'aws:cdk:bundling-stacks': [] } } : { outdir: bundlesTo }
   const app = new App({ ...bundled, context: { ...context, ...bundled.context }, analyticsReporting: false })
-  const data = new IdempotencyDataStack(app, 'Data')
+  const data = new IdempotencyDataStack(app, 'Data', { removalPolicy: RemovalPolicy.RETAIN, deletionProtection: true })
   const payments = new PaymentsStack(app, 'Payments', {
     idempotencyTable: data.idempotencyTable,
     ordersTable: data.ordersTable,

@@ -5,11 +5,11 @@ import type { BatchSettings, RecordHandler } from './options.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 
 /** Claims and runs one record, unless the invocation is nearly over: the one place where a batch makes claims. */
-export async function attempt<B>(
-  { engine, deadlineMarginMs }: BatchSettings<B>,
-  { record, operation }: Extract<Delivery<B>, { kind: 'request' }>,
+export async function attempt<B, R>(
+  { engine, deadlineMarginMs }: BatchSettings<B, R>,
+  { record, operation }: Extract<Delivery<B, R>, { kind: 'request' }>,
   context: Context,
-  handle: RecordHandler<B>,
+  handle: RecordHandler<B, R>,
 ): Promise<Verdict> {
   const leftMs = remainingTimeMs(context)
   if (leftMs !== undefined && leftMs < deadlineMarginMs) return { kind: 'failed', why: 'deadline' }

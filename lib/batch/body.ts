@@ -1,4 +1,3 @@
-import type { SQSRecord } from 'aws-lambda'
 import { InvalidEventError } from '../core/errors.ts'
 import { refusePromise } from '../core/guards.ts'
 import type { Rejection } from '../core/ports.ts'
@@ -16,10 +15,11 @@ export type Reading<T> =
  *
  * @throws InvalidOptionError when the parser is async: that says nothing of the body
  */
-export async function readBody<B>(settings: BatchSettings<B>, record: SQSRecord): Promise<Reading<B>> {
-  const { source, schema, parse } = settings
-  const text = source.body(record)
-  if (text === undefined) return poison('The record has no body.')
+export async function readBody<B, R>(
+  { schema, parse }: BatchSettings<B, R>,
+  record: R,
+  text: string,
+): Promise<Reading<B>> {
   let parsed: unknown
   try {
     parsed = parse(text, record)
@@ -39,6 +39,6 @@ export async function readBody<B>(settings: BatchSettings<B>, record: SQSRecord)
   }
 }
 
-function poison(message: string): Reading<never> {
+export function poison(message: string): Extract<Reading<never>, { kind: 'refused' }> {
   return { kind: 'refused', why: 'poison', error: new InvalidEventError(message) }
 }

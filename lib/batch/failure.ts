@@ -20,9 +20,9 @@ const REJECTIONS: Readonly<Record<Rejection, true>> = {
 }
 
 /** Tells those who watch that a record was not started or is reported as failed. Never changes the verdict. */
-export async function noteFailure<B>(
-  settings: BatchSettings<B>,
-  delivery: Delivery<B>,
+export async function noteFailure<B, R>(
+  settings: BatchSettings<B, R>,
+  delivery: Delivery<B, R>,
   verdict: Verdict,
   context: Context,
 ): Promise<Verdict> {

@@ -1,16 +1,18 @@
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
+import type { Context, SQSRecord } from 'aws-lambda'
 import {
   type IdempotentBatchOptions,
   type ParsedBatchOptions,
   type RecordHandler,
   recordHandler,
   resolveBatchOptions,
+  type SourcedBatchOptions,
   type ValidatedBatchOptions,
 } from './options.ts'
 import { runBatch } from './run.ts'
+import type { BatchAnswer, EventOf } from './source.ts'
 
 /**
- * A Lambda handler for an SQS queue, without Middy; otherwise the same as `idempotentBatch` with `eachRecord`.
+ * A Lambda handler for a queue or a stream, without Middy; otherwise the same as `idempotentBatch` with `eachRecord`.
  *
  * @example
  * export const handler = batchHandler(
@@ -22,13 +24,23 @@ import { runBatch } from './run.ts'
  *
  * @throws InvalidOptionError naming the option, what was expected and what came
  */
-export function batchHandler<B>(options: ValidatedBatchOptions<B>, handle: RecordHandler<B>): BatchHandler
-export function batchHandler<B = unknown>(options: ParsedBatchOptions<B>, handle: RecordHandler<B>): BatchHandler
-export function batchHandler<B>(options: IdempotentBatchOptions<B>, handle: RecordHandler<B>): BatchHandler {
+export function batchHandler<B, R = SQSRecord>(
+  options: ValidatedBatchOptions<B, R>,
+  handle: RecordHandler<B, R>,
+): BatchHandler<R>
+export function batchHandler<B, R>(options: SourcedBatchOptions<B, R>, handle: RecordHandler<B, R>): BatchHandler<R>
+export function batchHandler<B = unknown, R = SQSRecord>(
+  options: ParsedBatchOptions<B, R>,
+  handle: RecordHandler<B, R>,
+): BatchHandler<R>
+export function batchHandler<B, R>(
+  options: IdempotentBatchOptions<B, R>,
+  handle: RecordHandler<B, R>,
+): BatchHandler<R> {
   const settings = resolveBatchOptions('batchHandler', options)
   const eachOf = recordHandler('batchHandler(options, handle)', handle)
   return async (event, context) => runBatch(settings, settings.source.records(event), context, eachOf)
 }
 
 /** What Lambda calls. */
-export type BatchHandler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
+export type BatchHandler<R = SQSRecord> = (event: EventOf<R>, context: Context) => Promise<BatchAnswer<R>>

@@ -1,5 +1,19 @@
 export type { Rejection } from '../core/ports.ts'
+export type { Content, Envelope, Opened } from '../sources/content.ts'
+export { eventBridgeEvent } from '../sources/eventbridge.ts'
+export { KEY_ATTRIBUTE } from '../sources/key-attribute.ts'
+export { s3Notification } from '../sources/s3.ts'
+export { snsNotification } from '../sources/sns.ts'
+export {
+  type DynamoStreamOptions,
+  dynamoStream,
+  type ItemChange,
+  isTtlRemoval,
+  type StreamRecord,
+} from './dynamo-stream.ts'
 export { type BatchHandler, batchHandler } from './handler.ts'
+export { kafka, type TopicRecord } from './kafka.ts'
+export { kinesis } from './kinesis.ts'
 export {
   type BatchContext,
   type BatchMiddleware,
@@ -15,8 +29,11 @@ export {
   type ParsedBatchOptions,
   type RecordFailure,
   type RecordHandler,
+  type SourcedBatchOptions,
   type ValidatedBatchOptions,
 } from './options.ts'
 export type { SchemaIssue, SchemaResult, StandardSchema } from './schema.ts'
-export { KEY_ATTRIBUTE } from './sqs.ts'
+export type { BatchAnswer, EventOf, Identifier, RedriveOption, Source, TopicPosition } from './source.ts'
+export { sqs } from './sqs.ts'
+export type { UnwrapOptions } from './unwrap.ts'
 export type { FailureReason } from './verdict.ts'

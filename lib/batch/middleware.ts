@@ -1,5 +1,5 @@
 import type middy from '@middy/core'
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
+import type { Context, SQSRecord } from 'aws-lambda'
 import { InvalidOptionError } from '../core/errors.ts'
 import { show } from '../core/guards.ts'
 import { contextWith } from '../core/invocation.ts'
@@ -9,35 +9,45 @@ import {
   type RecordHandler,
   recordHandler,
   resolveBatchOptions,
+  type SourcedBatchOptions,
   type ValidatedBatchOptions,
 } from './options.ts'
 import { runBatch } from './run.ts'
+import type { BatchAnswer, EventOf } from './source.ts'
 
 /** Where the middleware leaves the batch of the invocation for {@link eachRecord}. */
 export const BATCH: unique symbol = Symbol.for('lambda-once.batch')
 
 /** The batch of one invocation, before its handler is known. */
-export interface OpenBatch<B> {
-  readonly run: (handle: RecordHandler<B>, context: Context) => Promise<SQSBatchResponse>
+export interface OpenBatch<B, R = SQSRecord> {
+  readonly run: (handle: RecordHandler<B, R>, context: Context) => Promise<BatchAnswer<R>>
 }
 
 /**
  * Lambda's context, and the batch that {@link eachRecord} is to run. Optional, so that whoever calls the finished
  * handler needs nothing but Lambda's context.
  */
-export type BatchContext<B> = Context & { readonly [BATCH]?: OpenBatch<B> }
+export type BatchContext<B, R = SQSRecord> = Context & { readonly [BATCH]?: OpenBatch<B, R> }
 
 /** A handler for `.handler(…)`, made by {@link eachRecord}. */
-export type RecordsHandler<B> = (event: SQSEvent, context: BatchContext<B>) => Promise<SQSBatchResponse>
+export type RecordsHandler<B, R = SQSRecord> = (
+  event: EventOf<R>,
+  context: BatchContext<B, R>,
+) => Promise<BatchAnswer<R>>
 
 /** The middleware that {@link idempotentBatch} makes. */
-export type BatchMiddleware<B> = middy.MiddlewareObj<SQSEvent, SQSBatchResponse, Error, BatchContext<B>> & {
-  /** The same as {@link eachRecord}, with the type of the body known: Middy's types do not let it through `.handler(…)`. */
-  readonly eachRecord: (handle: RecordHandler<B>) => RecordsHandler<B>
+export type BatchMiddleware<B, R = SQSRecord> = middy.MiddlewareObj<
+  EventOf<R>,
+  BatchAnswer<R>,
+  Error,
+  BatchContext<B, R>
+> & {
+  /** The same as {@link eachRecord}, with the types of record and body known: Middy's types do not let it through `.handler(…)`. */
+  readonly eachRecord: (handle: RecordHandler<B, R>) => RecordsHandler<B, R>
 }
 
 /**
- * Makes the handler of an SQS queue, standard or FIFO, safe to run again: a Middy middleware (Middy 6 and 7).
+ * Makes the handler of a queue or a stream safe to run again: a Middy middleware (Middy 6 and 7).
  * Every record is an operation of its own, and the answer names those that are to be delivered again; the event source
  * needs `ReportBatchItemFailures`.
  *
@@ -52,11 +62,12 @@ export type BatchMiddleware<B> = middy.MiddlewareObj<SQSEvent, SQSBatchResponse,
  *
  * @throws InvalidOptionError naming the option, what was expected and what came
  */
-export function idempotentBatch<B>(options: ValidatedBatchOptions<B>): BatchMiddleware<B>
-export function idempotentBatch<B = unknown>(options: ParsedBatchOptions<B>): BatchMiddleware<B>
-export function idempotentBatch<B>(options: IdempotentBatchOptions<B>): BatchMiddleware<B> {
+export function idempotentBatch<B, R = SQSRecord>(options: ValidatedBatchOptions<B, R>): BatchMiddleware<B, R>
+export function idempotentBatch<B, R>(options: SourcedBatchOptions<B, R>): BatchMiddleware<B, R>
+export function idempotentBatch<B = unknown, R = SQSRecord>(options: ParsedBatchOptions<B, R>): BatchMiddleware<B, R>
+export function idempotentBatch<B, R>(options: IdempotentBatchOptions<B, R>): BatchMiddleware<B, R> {
   const settings = resolveBatchOptions('idempotentBatch', options)
-  const answers = new WeakMap<object, SQSBatchResponse>()
+  const answers = new WeakMap<object, BatchAnswer<R>>()
 
   return Object.freeze({
     name: 'idempotentBatch',
@@ -67,7 +78,7 @@ export function idempotentBatch<B>(options: IdempotentBatchOptions<B>): BatchMid
         throw new InvalidOptionError('idempotentBatch is registered twice on one handler. Keep one of the two.')
       }
       const records = settings.source.records(request.event)
-      const batch: OpenBatch<B> = {
+      const batch: OpenBatch<B, R> = {
         async run(handle, context) {
           const answer = guarded(await runBatch(settings, records, context, handle))
           answers.set(request, answer)
@@ -93,7 +104,7 @@ export function idempotentBatch<B>(options: IdempotentBatchOptions<B>): BatchMid
  *
  * @throws InvalidOptionError when it is called without the middleware
  */
-export function eachRecord<B>(handle: RecordHandler<B>): RecordsHandler<B> {
+export function eachRecord<B, R = SQSRecord>(handle: RecordHandler<B, R>): RecordsHandler<B, R> {
   const eachOf = recordHandler('eachRecord(handle)', handle)
   return async (_event, context) => {
     const batch = context?.[BATCH]
@@ -113,7 +124,7 @@ type Request = middy.Request<unknown, unknown, Error, Context>
  * see that it reports every record as failed, for ever: it would find a result in each index of a list of results, and
  * finds this.
  */
-function guarded(answer: SQSBatchResponse): SQSBatchResponse {
+function guarded<R>(answer: BatchAnswer<R>): BatchAnswer<R> {
   Object.freeze(answer.batchItemFailures)
   Object.defineProperty(answer, 0, {
     get() {

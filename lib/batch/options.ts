@@ -14,48 +14,54 @@ import { engineOf, type Idempotency } from '../core/idempotency.ts'
 import { type KeyInput, normalizeScope, type Scope } from '../core/identity.ts'
 import type { Operation } from '../core/operation.ts'
 import type { StandardSchema } from './schema.ts'
-import type { Source } from './source.ts'
+import type { RedriveOption, Source } from './source.ts'
 import { sqs } from './sqs.ts'
 import type { FailureReason } from './verdict.ts'
 
-/** A message whose body is parsed. */
-export type BatchRecord<B> = Omit<SQSRecord, 'body'> & {
+/** A record of a queue, or of the source it is said to be of, whose body is parsed. */
+export type BatchRecord<B, R = SQSRecord> = Omit<R, 'body'> & {
   readonly body: B
-  /** The body as it came. */
+  /** The body's text, as it came or as it was in the envelope that was taken off. */
   readonly rawBody: string
 }
 
 /** What a user writes for one record. Its result is awaited and stored; nobody else gets it. */
-export type RecordHandler<B> = (record: BatchRecord<B>, operation: Operation, context: Context) => unknown
+export type RecordHandler<B, R = SQSRecord> = (
+  record: BatchRecord<B, R>,
+  operation: Operation,
+  context: Context,
+) => unknown
 
-/** A record that is reported to the queue as failed. */
-export interface RecordFailure {
+/** A record that is reported as failed. */
+export interface RecordFailure<R = SQSRecord> {
   readonly why: FailureReason
   /** What was thrown, if anything was. */
   readonly error?: unknown
-  readonly record: SQSRecord
+  readonly record: R
 }
 
 /** The options that do not concern the body. */
-export interface CommonBatchOptions<B> {
+export interface CommonBatchOptions<B, R = SQSRecord> {
   /** Made by `createIdempotency`. Its retention has to outlast the queue's, and that of its dead-letter queue. */
   readonly idempotency: Idempotency
   /**
    * What names the operation, such as `(record) => record.body.orderId`. Prefer a business id: a redrive from a
    * dead-letter queue and a producer's second send make new message ids, which protect from nothing.
-   * @defaultValue the message attribute `Idempotency-Key`, else the messageId
+   * @defaultValue what the source says: of a message the attribute `Idempotency-Key`, else the messageId; of a stream's
+   * record the eventID
    */
-  readonly key?: (record: BatchRecord<B>, context: Context) => KeyInput
+  readonly key?: (record: BatchRecord<B, R>, context: Context) => KeyInput
   /**
    * Who asks. Give queues that carry the same operations the same scope.
-   * @defaultValue the queue's ARN; in the consumer of a dead-letter queue that of the queue the message came from
+   * @defaultValue the ARN of the queue or stream; in the consumer of a dead-letter queue that of the queue the message
+   * came from
    */
-  readonly scope?: Scope | ((record: BatchRecord<B>, context: Context) => Scope)
+  readonly scope?: Scope | ((record: BatchRecord<B, R>, context: Context) => Scope)
   /**
    * What tells one request from another under the same key; `false`: nothing does.
-   * @defaultValue the body's bytes
+   * @defaultValue the body's bytes; of what was in an envelope, what does not differ from one sending to the next
    */
-  readonly fingerprint?: false | ((record: BatchRecord<B>) => unknown)
+  readonly fingerprint?: false | ((record: BatchRecord<B, R>) => unknown)
   /**
    * What becomes of a message that has no body, or one that cannot be parsed or does not match the schema: reported
    * as failed, on its way to the dead-letter queue (`fail`), or deleted (`ack`).
@@ -83,45 +89,63 @@ export interface CommonBatchOptions<B> {
    * continues the operation. On a FIFO queue others overtake it, so there it has to be allowed.
    * @defaultValue none: an operation cannot be suspended, unless a reconciler continues it
    */
-  readonly redrive?: { readonly queueUrl: string; readonly allowReorder?: boolean }
+  readonly redrive?: RedriveOption
   /**
    * Called for a message whose operation is still in progress elsewhere, with the seconds until that execution's lease
    * ends (1 to 43 200), so that the redelivery does not come in vain. The queue's URL is yours to give:
    * `({ receiptHandle }, seconds) => sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout: seconds }))`.
    * @defaultValue the queue's visibility timeout stays
    */
-  readonly changeVisibility?: (record: SQSRecord, seconds: number) => PromiseLike<unknown>
+  readonly changeVisibility?: (record: R, seconds: number) => PromiseLike<unknown>
   /**
    * Sees every record that is reported as failed. The only one to see what a handler threw: the batch answers with
    * identifiers. It is awaited; what it throws is reported to the observer, and changes nothing.
    * @defaultValue errors are written with `console.error`, without key and body
    */
-  readonly onFailure?: (failure: RecordFailure) => unknown
+  readonly onFailure?: (failure: RecordFailure<R>) => unknown
 }
 
 /** Options of a batch whose bodies are parsed. */
-export interface ParsedBatchOptions<B> extends CommonBatchOptions<B> {
+export interface ParsedBatchOptions<B, R = SQSRecord> extends CommonBatchOptions<B, R> {
   /**
-   * Makes a body out of the text; what it throws says that the message is poison. `(text) => text` leaves it as it is.
-   * @defaultValue `JSON.parse`
+   * Where the records come from: `sqs()`, `kinesis()`, `dynamoStream()`, `kafka()`.
+   * @defaultValue `sqs()`
    */
-  readonly parse?: (text: string, record: SQSRecord) => B
+  readonly source?: Source<R>
+  /**
+   * Makes a body out of the text; what it throws says that the record is poison. `(text) => text` leaves it as it is.
+   * @defaultValue the source's own, `JSON.parse` as a rule
+   */
+  readonly parse?: (text: string, record: R) => B
+  readonly schema?: undefined
+}
+
+/** Options of a batch whose bodies are what their source makes of them. */
+export interface SourcedBatchOptions<B, R> extends CommonBatchOptions<B, R> {
+  /** As in {@link ParsedBatchOptions}. */
+  readonly source: Source<R, B>
+  readonly parse?: undefined
   readonly schema?: undefined
 }
 
 /** Options of a batch whose bodies are parsed, validated and typed by a schema. */
-export interface ValidatedBatchOptions<B> extends CommonBatchOptions<B> {
+export interface ValidatedBatchOptions<B, R = SQSRecord> extends CommonBatchOptions<B, R> {
+  /** As in {@link ParsedBatchOptions}. */
+  readonly source?: Source<R>
   /** A schema of any library that follows Standard Schema. Its output is the body. */
   readonly schema: StandardSchema<B>
   /**
    * Makes what the schema gets out of the text.
-   * @defaultValue `JSON.parse`
+   * @defaultValue the source's own, `JSON.parse` as a rule
    */
-  readonly parse?: (text: string, record: SQSRecord) => unknown
+  readonly parse?: (text: string, record: R) => unknown
 }
 
 /** Options of `idempotentBatch` and `batchHandler`. */
-export type IdempotentBatchOptions<B = unknown> = ParsedBatchOptions<B> | ValidatedBatchOptions<B>
+export type IdempotentBatchOptions<B = unknown, R = SQSRecord> =
+  | ParsedBatchOptions<B, R>
+  | SourcedBatchOptions<B, R>
+  | ValidatedBatchOptions<B, R>
 
 /** The defaults of {@link IdempotentBatchOptions}. */
 export const BATCH_DEFAULTS: Readonly<{
@@ -132,28 +156,28 @@ export const BATCH_DEFAULTS: Readonly<{
 }> = /* @__PURE__ */ Object.freeze({ poison: 'fail', concurrency: 10, fifo: 'group', deadlineMarginSeconds: 1 })
 
 /** Options after validation, with every default filled in. */
-export interface BatchSettings<B> {
+export interface BatchSettings<B, R> {
   readonly engine: Engine
-  readonly source: Source<SQSRecord>
-  readonly key: ((record: BatchRecord<B>, context: Context) => KeyInput) | undefined
-  readonly scope: Scope | ((record: BatchRecord<B>, context: Context) => Scope) | undefined
-  readonly fingerprint: false | ((record: BatchRecord<B>) => unknown) | undefined
-  readonly parse: (text: string, record: SQSRecord) => unknown
+  readonly source: Source<R>
+  readonly key: ((record: BatchRecord<B, R>, context: Context) => KeyInput) | undefined
+  readonly scope: Scope | ((record: BatchRecord<B, R>, context: Context) => Scope) | undefined
+  readonly fingerprint: false | ((record: BatchRecord<B, R>) => unknown) | undefined
+  readonly parse: (text: string, record: R) => unknown
   readonly schema: StandardSchema<B> | undefined
   readonly poison: 'fail' | 'ack'
   readonly concurrency: number
   readonly fifo: 'group' | 'batch'
   readonly deadlineMarginMs: number
-  readonly redrive: CommonBatchOptions<B>['redrive']
-  readonly changeVisibility: ((record: SQSRecord, seconds: number) => PromiseLike<unknown>) | undefined
-  readonly onFailure: (failure: RecordFailure) => unknown
+  readonly redrive: RedriveOption | undefined
+  readonly changeVisibility: ((record: R, seconds: number) => PromiseLike<unknown>) | undefined
+  readonly onFailure: (failure: RecordFailure<R>) => unknown
 }
 
 /** Lambda's largest batch: 10 000 messages of a standard queue. */
 const MAX_CONCURRENCY = 10_000
 
 /** @throws InvalidOptionError naming the option, what was expected and what came. */
-export function resolveBatchOptions<B>(of: string, options: IdempotentBatchOptions<B>): BatchSettings<B> {
+export function resolveBatchOptions<B, R>(of: string, options: IdempotentBatchOptions<B, R>): BatchSettings<B, R> {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidOptionError(`${of} expects an options object; got ${show(options)}.`)
   }
@@ -167,14 +191,16 @@ export function resolveBatchOptions<B>(of: string, options: IdempotentBatchOptio
   if (scope !== undefined && typeof scope !== 'function' && normalizeScope(scope).every((part) => part === '')) {
     throw new InvalidOptionError(`scope must name who asks; got ${show(scope)}.`)
   }
+  const source = sourceOption(options.source)
+  if (source.queue === undefined) refuseQueueOptions(source, options)
   const marginSeconds = secondsOption('deadlineMarginSeconds', options.deadlineMarginSeconds, 0)
   return Object.freeze({
     engine: engineOf(options.idempotency),
-    source: sqs,
+    source,
     key: functionOption('key', options.key),
     scope,
     fingerprint: fingerprint === false ? false : functionOption('fingerprint', fingerprint),
-    parse: functionOption('parse', options.parse) ?? parseJson,
+    parse: functionOption('parse', options.parse) ?? source.parse,
     schema,
     poison: oneOf('poison', options.poison, ['fail', 'ack']) ?? BATCH_DEFAULTS.poison,
     concurrency: integerOption('concurrency', options.concurrency, 1, MAX_CONCURRENCY) ?? BATCH_DEFAULTS.concurrency,
@@ -188,6 +214,7 @@ export function resolveBatchOptions<B>(of: string, options: IdempotentBatchOptio
 
 const OPTION_NAMES: readonly string[] = [
   'idempotency',
+  'source',
   'key',
   'scope',
   'fingerprint',
@@ -202,9 +229,25 @@ const OPTION_NAMES: readonly string[] = [
   'onFailure',
 ]
 
-function redriveOption<B>(redrive: CommonBatchOptions<B>['redrive']): CommonBatchOptions<B>['redrive'] {
+function sourceOption<R>(source: Source<R> | undefined): Source<R> {
+  // Where no source is named, R is the type of a queue's record: the options' types say so.
+  if (source === undefined) return sqs() as unknown as Source<R>
+  if (typeof source?.records === 'function' && typeof source.report === 'function') return source
+  throw new InvalidOptionError(`source must be sqs(), kinesis(), dynamoStream() or kafka(); got ${show(source)}.`)
+}
+
+const QUEUE_OPTIONS = ['fifo', 'redrive', 'changeVisibility'] as const
+
+function refuseQueueOptions<B, R>({ name }: Source<R>, options: IdempotentBatchOptions<B, R>): void {
+  const given = QUEUE_OPTIONS.find((option) => options[option] !== undefined)
+  if (given !== undefined)
+    throw new InvalidOptionError(`${given} is for queues, and the source is ${name}. Leave it out.`)
+}
+
+function redriveOption(redrive: RedriveOption | undefined): RedriveOption | undefined {
   if (redrive === undefined) return undefined
-  if (typeof redrive?.queueUrl !== 'string' || !URL.canParse(redrive.queueUrl)) {
+  // An ARN parses as a URL, too.
+  if (typeof redrive?.queueUrl !== 'string' || !/^https?:$/.test(URL.parse(redrive.queueUrl)?.protocol ?? '')) {
     throw new InvalidOptionError(
       `redrive must be { queueUrl }, the URL of the queue the messages come from; got ${show(redrive)}.`,
     )
@@ -215,16 +258,11 @@ function redriveOption<B>(redrive: CommonBatchOptions<B>['redrive']): CommonBatc
 }
 
 /** @throws InvalidOptionError when what is to be done with one record is no function. */
-export function recordHandler<B>(of: string, handle: RecordHandler<B>): RecordHandler<B> {
+export function recordHandler<B, R>(of: string, handle: RecordHandler<B, R>): RecordHandler<B, R> {
   if (typeof handle === 'function') return handle
   throw new InvalidOptionError(`${of}: handle must be a function; got ${show(handle)}.`)
 }
 
-/** Not `JSON.parse` itself, which would take the record for its reviver. */
-function parseJson(text: string): unknown {
-  return JSON.parse(text)
-}
-
-function writeError({ why, error }: RecordFailure): void {
+function writeError({ why, error }: Pick<RecordFailure, 'why' | 'error'>): void {
   if (error !== undefined) console.error(`lambda-once: a record of the batch failed (${why}).`, error)
 }

@@ -5,7 +5,14 @@ export interface Placed {
   /** Records of one group are run one after another. `undefined`: in any order. */
   readonly group: string | undefined
   /** The operation, when one can be made of the record. */
-  readonly operation: { readonly id: string; readonly fingerprint: string } | undefined
+  readonly operation: Asking | undefined
+}
+
+interface Asking {
+  readonly id: string
+  readonly fingerprint: string
+  /** The continuation that the record is. */
+  readonly continuationId?: string
 }
 
 /** What a record has to wait for; both name earlier records by their index, so no two can wait for each other. */
@@ -19,7 +26,7 @@ export interface Turn {
 /** Orders a batch. With `fifo: 'batch'` all groups are one. */
 export function planTurns(batch: readonly Placed[], fifo: 'group' | 'batch'): readonly Turn[] {
   const lastOfGroup = new Map<string, number>()
-  const byOperation = new Map<string, { readonly index: number; readonly fingerprint: string }[]>()
+  const byOperation = new Map<string, (Asking & { readonly index: number })[]>()
 
   return batch.map(({ group, operation }, index) => {
     const lane = group === undefined ? undefined : fifo === 'batch' ? '' : group
@@ -28,9 +35,13 @@ export function planTurns(batch: readonly Placed[], fifo: 'group' | 'batch'): re
     if (operation === undefined) return { ...(behind !== undefined && { behind }) }
 
     const earlier = byOperation.get(operation.id) ?? []
-    const same = earlier.find(({ fingerprint }) => isSameRequest(fingerprint, operation.fingerprint))
+    // A continuation has to be looked at itself: it may be the one that keeps the operation going.
+    const same = earlier.find(
+      ({ fingerprint, continuationId }) =>
+        isSameRequest(fingerprint, operation.fingerprint) && continuationId === operation.continuationId,
+    )
     const repeated = same ?? earlier.at(-1)
-    byOperation.set(operation.id, [...earlier, { index, fingerprint: operation.fingerprint }])
+    byOperation.set(operation.id, [...earlier, { ...operation, index }])
     return {
       ...(behind !== undefined && { behind }),
       ...(repeated !== undefined && { repeats: { index: repeated.index, isSameRequest: same !== undefined } }),

@@ -1,4 +1,4 @@
-import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda'
+import type { Context } from 'aws-lambda'
 import pLimit from 'p-limit'
 import { InvalidEventError } from '../core/errors.ts'
 import { attempt } from './attempt.ts'
@@ -6,6 +6,7 @@ import { type Delivery, readDeliveries } from './delivery.ts'
 import { noteFailure } from './failure.ts'
 import type { BatchSettings, RecordHandler } from './options.ts'
 import { planTurns, type Turn } from './plan.ts'
+import type { BatchAnswer, Source } from './source.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
@@ -16,20 +17,21 @@ import type { Verdict } from './verdict.ts'
  * @throws InvalidEventError when a record has no identifier, which only a failure of the whole invocation can report.
  * The others have run by then, so that they are not held up for ever by one that is never right.
  */
-export async function runBatch<B>(
-  settings: BatchSettings<B>,
-  records: readonly SQSRecord[],
+export async function runBatch<B, R>(
+  settings: BatchSettings<B, R>,
+  records: readonly R[],
   context: Context,
-  handle: RecordHandler<B>,
-): Promise<SQSBatchResponse> {
+  handle: RecordHandler<B, R>,
+): Promise<BatchAnswer<R>> {
   const deliveries = await readDeliveries(settings, records, context)
   const turns = planTurns(deliveries, settings.fifo)
   const limit = pLimit(settings.concurrency)
   const verdicts: Promise<Verdict>[] = []
 
-  async function verdictOn(delivery: Delivery<B>, { behind, repeats }: Turn): Promise<Verdict> {
+  async function verdictOn(delivery: Delivery<B, R>, { behind, repeats }: Turn): Promise<Verdict> {
     const before = behind === undefined ? undefined : await verdicts[behind]
     if (before?.kind === 'failed') return { kind: 'failed', why: 'order' }
+    if (delivery.kind === 'empty') return { kind: 'done' }
     if (delivery.kind === 'refused') {
       const isAcknowledged = delivery.why === 'poison' && settings.poison === 'ack'
       return isAcknowledged ? { kind: 'done' } : { kind: 'failed', why: delivery.why, error: delivery.error }
@@ -44,18 +46,26 @@ export async function runBatch<B>(
     const verdict = verdictOn(delivery, turns[index] ?? {})
     verdicts.push(verdict.then((reached) => noteFailure(settings, delivery, reached, context)))
   }
-  return answerOf(deliveries, await Promise.all(verdicts))
+  return answerOf(settings.source, records, deliveries, await Promise.all(verdicts))
 }
 
-/** Each identifier once, in the order of the event: an unknown, empty or repeated one makes Lambda fail the batch. */
-function answerOf(deliveries: readonly Delivery<unknown>[], verdicts: readonly Verdict[]): SQSBatchResponse {
-  const nameless = deliveries.findIndex(({ identifier }) => identifier === undefined)
-  if (nameless >= 0) {
+/** Only identifiers of the event: an unknown or empty one makes Lambda fail the batch. */
+function answerOf<R>(
+  source: Source<R>,
+  records: readonly R[],
+  deliveries: readonly Delivery<unknown, R>[],
+  verdicts: readonly Verdict[],
+): BatchAnswer<R> {
+  const nameless = deliveries.find(({ identifier }) => identifier === undefined)
+  if (nameless !== undefined) {
     throw new InvalidEventError(
-      `Records[${nameless}] has no messageId, so the batch fails as a whole. What the other records came to is recorded.`,
+      `Records[${records.indexOf(nameless.source)}] of ${source.name} has no identifier to be reported under, so the batch fails as a whole. What the other records came to is recorded.`,
     )
   }
-  const failed = deliveries.filter((_, index) => verdicts[index]?.kind !== 'done')
-  const identifiers = new Set(failed.map(({ identifier = '' }) => identifier))
-  return { batchItemFailures: [...identifiers].map((itemIdentifier) => ({ itemIdentifier })) }
+  const failed = deliveries.flatMap(({ identifier, group }, index) =>
+    identifier === undefined || verdicts[index]?.kind === 'done' ? [] : [{ identifier, group }],
+  )
+  const batchItemFailures = source.report(failed).map((itemIdentifier) => ({ itemIdentifier }))
+  // The source's identifiers are what its records' type says they are.
+  return { batchItemFailures } as BatchAnswer<R>
 }

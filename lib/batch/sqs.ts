@@ -1,56 +1,70 @@
 import type { SQSRecord } from 'aws-lambda'
-import { InvalidEventError, InvalidKeyError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidEventError } from '../core/errors.ts'
+import { refuseUnknown, show } from '../core/guards.ts'
 import type { KeyInput } from '../core/identity.ts'
+import { bare, type Content } from '../sources/content.ts'
+import { fieldsOf, isObject, nonEmpty } from '../sources/fields.ts'
+import { attributeText, KEY_ATTRIBUTE } from '../sources/key-attribute.ts'
+import { notFrom, recordsOf } from '../sources/origin.ts'
+import { continued, redriveOf } from './continuation.ts'
+import { eachOnce } from './report.ts'
 import type { Source } from './source.ts'
+import { envelopeOption, type UnwrapOptions } from './unwrap.ts'
 
-/** Name of the message attribute that carries the key. */
-export const KEY_ATTRIBUTE = 'Idempotency-Key'
+/**
+ * Standard and FIFO queues. The default key is the message attribute `Idempotency-Key`, else what the envelope that is
+ * taken off names the message by, else the messageId.
+ *
+ * @throws InvalidOptionError naming the option, what was expected and what came
+ */
+export function sqs<T = unknown>(options: UnwrapOptions<T> = {}): Source<SQSRecord, T> {
+  refuseUnknown('sqs', options, ['unwrap'])
+  const unwrap = envelopeOption(options)
 
-/** Standard and FIFO queues. */
-export const sqs: Source<SQSRecord> = Object.freeze({
-  records(event: unknown): readonly SQSRecord[] {
-    const records: unknown = isObject(event) ? event.Records : undefined
-    if (!Array.isArray(records)) {
-      throw new InvalidEventError(`The event has no list of Records (got ${show(records)}): it does not come from SQS.`)
-    }
-    return records.map((record: unknown, index) => checked(record, `Records[${index}]`))
-  },
+  return Object.freeze({
+    name: 'SQS',
+    queue: { resend: redriveOf, continued },
 
-  identifier: ({ messageId }: SQSRecord) => nonEmpty(messageId),
+    records: (event: unknown): readonly SQSRecord[] =>
+      recordsOf('SQS', event).map((record, index) => checked(event, record, `Records[${index}]`)),
 
-  /**
-   * A group id alone does not make a FIFO message: on standard queues it only asks for fairness between tenants.
-   * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
-   */
-  group({ eventSourceARN, attributes: { SequenceNumber, MessageGroupId } }: SQSRecord): string | undefined {
-    const isFifo = eventSourceARN.endsWith('.fifo') || SequenceNumber !== undefined
-    return isFifo ? (MessageGroupId ?? '') : undefined
-  },
+    identifier: ({ messageId }: SQSRecord) => nonEmpty(messageId),
 
-  body: ({ body }: SQSRecord) => nonEmpty(body),
+    /**
+     * A group id alone does not make a FIFO message: on standard queues it only asks for fairness between tenants.
+     * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+     */
+    group({ eventSourceARN, attributes: { SequenceNumber, MessageGroupId } }: SQSRecord): string | undefined {
+      const isFifo = eventSourceARN.endsWith('.fifo') || SequenceNumber !== undefined
+      return isFifo ? (MessageGroupId ?? '') : undefined
+    },
 
-  key(record: SQSRecord): KeyInput {
-    const named = Object.entries(record.messageAttributes).filter(
-      ([name]) => name.toLowerCase() === KEY_ATTRIBUTE.toLowerCase(),
-    )
-    if (named.length === 0) return record.messageId
-    const values = new Set(named.map(([, attribute]) => attribute?.stringValue))
-    const [value] = values
-    if (values.size === 1 && typeof value === 'string') return value
-    throw new InvalidKeyError(`The message attribute ${KEY_ATTRIBUTE} must be one value of type String.`)
-  },
+    open({ body }: SQSRecord) {
+      const text = nonEmpty(body)
+      if (text === undefined) return { kind: 'refused' as const, message: 'The record has no body.' }
+      return unwrap === undefined ? bare(text) : unwrap.open(text)
+    },
 
-  /** A message keeps its identity on its way into a dead-letter queue. */
-  scope: ({ attributes, eventSourceARN }: SQSRecord) => attributes.DeadLetterQueueSourceArn ?? eventSourceARN,
-})
+    // Without an envelope the type is what the user says of it.
+    parse: (text: string) => (unwrap === undefined ? (JSON.parse(text) as T) : unwrap.parse(text)),
 
-function checked(record: unknown, path: string): SQSRecord {
+    key({ messageAttributes, messageId }: SQSRecord, { key }: Content, place: number | undefined): KeyInput {
+      const given = attributeText(messageAttributes, KEY_ATTRIBUTE, (attribute) => fieldsOf(attribute).stringValue)
+      if (place === undefined) return given ?? key?.() ?? messageId
+      return key?.() ?? [given ?? messageId, place]
+    },
+
+    /** A message keeps its identity on its way into a dead-letter queue. */
+    scope: ({ attributes, eventSourceARN }: SQSRecord) => attributes.DeadLetterQueueSourceArn ?? eventSourceARN,
+
+    report: eachOnce,
+  })
+}
+
+function checked(event: unknown, record: unknown, path: string): SQSRecord {
   if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${show(record)}.`)
   const { eventSource, eventSourceARN, body, attributes, messageAttributes } = record
-  if (eventSource !== 'aws:sqs') {
-    throw new InvalidEventError(`${path}.eventSource must be "aws:sqs"; got ${show(eventSource)}.`)
-  }
+  if (eventSource !== 'aws:sqs') throw notFrom('SQS', event, `${path}.eventSource is ${show(eventSource)}`)
   if (typeof eventSourceARN !== 'string' || eventSourceARN === '') {
     throw new InvalidEventError(`${path}.eventSourceARN must name the queue; got ${show(eventSourceARN)}.`)
   }
@@ -61,15 +75,7 @@ function checked(record: unknown, path: string): SQSRecord {
   }
   return {
     ...record,
-    attributes: isObject(attributes) ? attributes : {},
-    messageAttributes: isObject(messageAttributes) ? messageAttributes : {},
+    attributes: fieldsOf(attributes),
+    messageAttributes: fieldsOf(messageAttributes),
   } as unknown as SQSRecord
-}
-
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

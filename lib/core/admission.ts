@@ -87,7 +87,7 @@ export async function acquire(
       return admitted(settings, report, claimed.record)
     case 'standing':
       report({ type: 'conflicted', attempt: claimed.seen.attempt }, id)
-      return refused(claimed.seen)
+      return refused(settings, claimed.seen)
     case 'store-unavailable':
       throw claimed.error
     default:
@@ -95,15 +95,23 @@ export async function acquire(
   }
 }
 
-function refused(seen: OperationRecord): Admission {
-  const { status, metadata = {}, createdAtMs, isAdmission, expiresAt } = seen
+function refused(settings: Settings, seen: OperationRecord): Admission {
+  const { status, metadata = {}, createdAtMs, isAdmission } = seen
   return {
     admitted: false,
     isConfirmed: status === 'COMPLETED',
     metadata,
     since: new Date(createdAtMs),
-    ...(isAdmission && expiresAt !== undefined && { until: new Date(expiresAt * 1000) }),
+    ...(isAdmission && { until: freeFrom(settings, seen) }),
   }
+}
+
+/** When the key can be had again: what it was taken for is over by every clock. */
+function freeFrom(
+  { clockSkewMs }: Settings,
+  { leaseUntil = 0, expiresAt = 0 }: Pick<OperationRecord, 'leaseUntil' | 'expiresAt'>,
+): Date {
+  return new Date(Math.max(leaseUntil + clockSkewMs, expiresAt * 1000))
 }
 
 function admitted(
@@ -120,7 +128,7 @@ function admitted(
   return Object.freeze({
     admitted: true as const,
     fence: fenceOf(record),
-    until: new Date(leaseUntil),
+    until: freeFrom(settings, record),
 
     async release() {
       const expiry = expiryAfter(clock.now(), RELEASED_RETENTION_SECONDS)

@@ -53,7 +53,8 @@ export async function claimRecord(settings: Settings, report: Report, request: O
   const claimant: Claimant = { token, fingerprint: request.fingerprint }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
   let giveUpOn: OperationRecord | undefined
-  let hasBegun = false
+  // Those who continue an operation know that it was begun.
+  let hasBegun = request.isReconciled === true || request.continuationId !== undefined
   let failure: unknown
 
   try {
@@ -87,8 +88,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
         continue
       }
       const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
-      const decided = decideClaim(seen, claimant, moment())
-      const decision: Decision = request.isReconciled ? asReconciled(decided, seen) : decided
+      const decision = permitted(request, seen, decideClaim(seen, claimant, moment()))
       hasBegun = decision.kind !== 'replace'
       switch (decision.kind) {
         case 'claimed':
@@ -129,10 +129,20 @@ export async function claimRecord(settings: Settings, report: Report, request: O
   return { kind: 'in-progress', retryAfterMs: 1_000 }
 }
 
-/** A reconciler begins nothing, and may ask again about a step that can be asked about. */
-function asReconciled(decision: Decision, { canProbe }: OperationRecord): Decision {
-  if (decision.kind === 'replace') return { kind: 'in-progress' }
-  return decision.kind === 'unknown' && canProbe ? { kind: 'takeover' } : decision
+/** What a decision comes to for whoever asks. */
+function permitted(
+  { isReconciled, admissionMs }: OperationRequest,
+  { canProbe, isAdmission }: OperationRecord,
+  decision: Decision,
+): Decision {
+  // A reconciler begins nothing, and may ask again about a step that can be asked about.
+  if (isReconciled && decision.kind === 'replace') return { kind: 'in-progress' }
+  if (isReconciled && decision.kind === 'unknown' && canProbe) return { kind: 'takeover' }
+  // An admission has no work to go on with, so an unfinished operation of that name is none of its business.
+  if (admissionMs !== undefined && decision.kind === 'takeover') return { kind: 'in-progress' }
+  // What was confirmed of an admission key is a receipt, and nobody's outcome.
+  if (admissionMs === undefined && isAdmission && decision.kind === 'replay') return { kind: 'mismatch' }
+  return decision
 }
 
 /**
@@ -245,7 +255,7 @@ function takeoverChange(next: HeldRecord): RecordChange {
  * Attempts that ended without a word, this takeover's predecessor included. One that threw wrote how it ended, and
  * that a reconciler's ended so says nothing of the work.
  */
-function crashesOf({ crashes = 0, status, isReconciled }: OperationRecord): number {
+export function crashesOf({ crashes = 0, status, isReconciled }: OperationRecord): number {
   return crashes + (status === 'IN_PROGRESS' && !isReconciled ? 1 : 0)
 }
 

@@ -1,14 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { readyMessages } from '../outbox/message.ts'
+import { copyOfValue } from '../outcome/codec.ts'
 import type { CommitPlan } from './commit-plan.ts'
 import { dueFrom } from './due.ts'
 import type { Exit } from './ending.ts'
 import {
   CommitConflictError,
+  CommittedOtherwiseError,
   InvalidOptionError,
+  isLambdaOnceError,
   LeaseLostError,
   OutcomeUnstorableError,
   StepNotAwaitedError,
+  UnknownOutcomeError,
 } from './errors.ts'
 import { expiryAfter } from './expiry.ts'
 import { refuseUnknown, show } from './guards.ts'
@@ -30,8 +34,12 @@ export interface Committing {
   readonly outcome: Outcome | undefined
   /** Whether a commit may have been written, and nobody knows. */
   readonly isUncertain: boolean
-  /** Stores the final wire response of a committed operation that has none yet. */
-  addWire(value: unknown): Promise<void>
+  /**
+   * The work has returned. Its value has to be the committed one, or none; with `formOf` it is the final form of an
+   * answer, and stored beside the committed value where that has another one.
+   * @throws CommittedOtherwiseError
+   */
+  finish(value: unknown, formOf: ((committed: unknown) => unknown) | undefined): Promise<void>
 }
 
 export function createCommitting(
@@ -42,31 +50,35 @@ export function createCommitting(
 ): Committing {
   const { store, clock, random, newId, retentionSeconds } = settings
   const { id, token, attempt } = held
-  let isRunning = false
   let isUncertain = false
   let outcome: Outcome | undefined
 
   /** Everything is checked before anything is sent, and built once: every try sends the same. */
-  async function prepare(value: unknown, plan: CommitPlan) {
-    const ready = readyMessages({ id, token }, plan.messages ?? [])
+  async function prepare(given: unknown, plan: CommitPlan) {
+    // The caller's own object may be changed by anybody from now on.
+    const value = copyOfValue(given)
+    const { writes = [], messages = [] } = plan
+    if (!Array.isArray(messages)) {
+      throw new InvalidOptionError(`commit(value, { messages }): messages must be an array; got ${show(messages)}.`)
+    }
+    const ready = readyMessages({ id, token }, messages)
     if (ready.length > 0 && !settings.relay) {
       throw new InvalidOptionError(
         'commit(value, { messages }) needs an outbox relay, or the messages would lie there for ever. Deploy one, and say relay: true to createIdempotency.',
       )
     }
-    const writes = plan.writes ?? []
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
     if (encoded.kind === 'failure') throw new OutcomeUnstorableError(encoded.failure.message)
     const lifetime = lease.lifetime()
     const beside: BesideItem[] = []
+    if (plan.receipt !== undefined) {
+      const receipt = { kind: 'confirmed', value: plan.receipt } as const
+      beside.push(await receiptItem(settings, held, receipt, lifetime.giveUpAtMs))
+    }
     for (const [position, { delaySeconds, ...message }] of ready.entries()) {
       const notBeforeMs = delaySeconds > 0 ? clock.now() + delaySeconds * 1000 : undefined
       const timed = { ...message, position, ...(notBeforeMs !== undefined && { notBeforeMs }) }
       beside.push(await outboxItem(settings, held, timed, lifetime))
-    }
-    if (plan.receipt !== undefined) {
-      const receipt = { kind: 'confirmed', value: plan.receipt } as const
-      beside.push(await receiptItem(settings, held, receipt, lifetime.giveUpAtMs))
     }
     const prepared = store.prepare(id, writes, beside)
     const expiresAt = expiryAfter(clock.now(), retentionSeconds)
@@ -79,7 +91,7 @@ export function createCommitting(
       commitId: newId(),
       ...dueFrom(settings, id, undefined),
     }
-    return { prepared, change }
+    return { value, prepared, change }
   }
 
   async function commit<T>(value: T, plan: CommitPlan = {}): Promise<T> {
@@ -89,29 +101,27 @@ export function createCommitting(
     refuseUnknown('commit(value, plan)', plan, ['writes', 'messages', 'receipt'])
     if (exit.isOver || outcome !== undefined)
       throw new LeaseLostError('The operation has ended; it cannot be committed.')
-    if (isRunning) throw new InvalidOptionError('commit(…) is running already. An operation is committed once.')
+    if (steps.unknownStep !== undefined) throw new UnknownOutcomeError()
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
-    isRunning = true
-    const reopen = steps.suspend()
-    try {
-      const { prepared, change } = await prepare(value, plan)
+    return steps.whileCommitting(async () => {
+      const { value: kept, prepared, change } = await prepare(value, plan)
       const requestToken = newId()
-      isUncertain = true
-      const answer = await untilAnswered(() => prepared.commit(change, { kind: 'held', token }, requestToken), {
-        clock,
-        random,
-        giveUpAtMs: lease.giveUpAtMs(),
-      })
+      const answer = await untilAnswered(
+        () => prepared.commit(change, { kind: 'held', token }, requestToken).catch(noteUncertainty),
+        { clock, random, giveUpAtMs: lease.giveUpAtMs() },
+      )
       isUncertain = false
       if (!isCommitted(answer, change)) throw refusalOf(answer)
-      outcome = { kind: 'value', value, isCommitted: true }
+      outcome = { kind: 'value', value: kept, isCommitted: true }
       exit.committed()
       report({ type: 'completed', attempt, ...skippedIn(answer) }, id)
       return value
-    } finally {
-      isRunning = false
-      if (outcome === undefined) reopen()
-    }
+    })
+  }
+
+  function noteUncertainty(error: unknown): never {
+    isUncertain ||= !isLambdaOnceError(error) || error.retryable
+    throw error
   }
 
   function isCommitted(answer: CommitAnswer, { commitId }: RecordChange): boolean {
@@ -137,28 +147,27 @@ export function createCommitting(
     get isUncertain() {
       return isUncertain
     },
-    async addWire(value) {
-      const expiresAt = expiryAfter(clock.now(), retentionSeconds)
-      const lifetime = { giveUpAtMs: lease.giveUpAtMs(), expiresAt }
-      try {
-        const wire = await storeValue(settings, value, lifetime)
-        const change = {
-          status: 'COMPLETED',
-          leaseUntil: undefined,
-          expiresAt,
-          updatedAtMs: clock.now(),
-          wire,
-        } as const
-        await untilAnswered(() => store.update(id, change, { kind: 'committed', token }), {
-          clock,
-          random,
-          ...lifetime,
-        })
-      } catch (error) {
-        // The committed value is there all the same, and a replay makes its response of that.
-        report({ type: 'store-error', during: 'complete', error }, id)
+    async finish(value, formOf) {
+      const committed = outcome?.value
+      if (formOf === undefined) {
+        if (!isSameValue(value, committed)) throw new CommittedOtherwiseError()
+      } else if (!isDeepStrictEqual(value, formOf(committed))) {
+        await addWire(value)
       }
     },
+  }
+
+  async function addWire(value: unknown): Promise<void> {
+    const expiresAt = expiryAfter(clock.now(), retentionSeconds)
+    const lifetime = { giveUpAtMs: lease.giveUpAtMs(), expiresAt }
+    try {
+      const wire = await storeValue(settings, value, lifetime)
+      const change = { status: 'COMPLETED', leaseUntil: undefined, expiresAt, updatedAtMs: clock.now(), wire } as const
+      await untilAnswered(() => store.update(id, change, { kind: 'committed', token }), { clock, random, ...lifetime })
+    } catch (error) {
+      // The committed value is there all the same, and a replay makes its response of that.
+      report({ type: 'store-error', during: 'complete', error }, id)
+    }
   }
 }
 
@@ -166,7 +175,12 @@ function skippedIn(answer: CommitAnswer): { readonly skippedWrites?: readonly nu
   return answer.kind === 'applied' && answer.skipped.length > 0 ? { skippedWrites: answer.skipped } : {}
 }
 
-/** Whether a returned value is the committed one, or none. */
-export function isSameValue(returned: unknown, committed: unknown): boolean {
-  return returned === undefined || Object.is(returned, committed) || isDeepStrictEqual(returned, committed)
+/** Whether a returned value is none, or would be stored as the committed one was. */
+function isSameValue(returned: unknown, committed: unknown): boolean {
+  if (returned === undefined || isDeepStrictEqual(returned, committed)) return true
+  try {
+    return isDeepStrictEqual(copyOfValue(returned), committed)
+  } catch {
+    return false
+  }
 }

@@ -47,7 +47,7 @@ export function isMiddyTimeout(error: unknown): boolean {
 }
 
 /** A validator's or parser's 4xx, which Middy's packages throw in `before`: the handler was certainly not entered. */
-function isRefusedByMiddy(error: unknown): boolean {
+export function isRefusedByMiddy(error: unknown): boolean {
   const status = fieldOf(error, 'statusCode')
   return (
     typeof status === 'number' && status >= 400 && status < 500 && (packageOf(error)?.startsWith('@middy/') ?? false)
@@ -89,6 +89,3 @@ export function permittedDisposition(
   const permitted = wished !== 'release' || (attempt === 1 && !hasSteps) ? wished : hasSteps ? 'resume' : otherwise
   return isUnrecorded && (permitted === 'release' || permitted === 'resume') ? 'keep' : permitted
 }
-
-/** HTTP statuses by which a returned response says "not executed, come again"; they are not stored. */
-export const NOT_EXECUTED_STATUSES: readonly number[] = [401, 403, 408, 425, 429, 502, 503, 504]

@@ -3,6 +3,8 @@ import type { OperationRecord } from './record.ts'
 
 /** How long after a lease has ended or was given up a reconciler looks, in ms: a redelivery usually comes first. */
 const GRACE_MS = 60_000
+/** Twice as long with every attempt, up to this often: what fails every time is not tried every minute for ever. */
+const MAX_DOUBLINGS = 10
 
 /** Where the index has an item. Fields that are `undefined` take it out; no fields at all: no reconciler is there. */
 export interface Due {
@@ -10,7 +12,7 @@ export interface Due {
   readonly dueAtMs?: number | undefined
 }
 
-type Watched = Pick<OperationRecord, 'status' | 'takeover'> & {
+type Watched = Pick<OperationRecord, 'status' | 'takeover' | 'attempt'> & {
   readonly [K in 'leaseUntil' | 'resumeAtMs' | 'continuation' | 'canProbe' | 'isAdmission']?:
     | OperationRecord[K]
     | undefined
@@ -23,17 +25,22 @@ export function recordDueAtMs(record: Watched, nowMs: number): number | undefine
       if (record.takeover === 'never' || record.isAdmission || record.leaseUntil === undefined) return undefined
       return record.leaseUntil + GRACE_MS
     case 'RETRYABLE':
-      return nowMs + GRACE_MS
+      return nowMs + patienceMs(record)
     case 'WAITING':
       if (record.resumeAtMs === undefined) return undefined
       return record.continuation === undefined ? record.resumeAtMs : record.resumeAtMs + GRACE_MS
     case 'UNKNOWN':
-      return record.canProbe ? nowMs + GRACE_MS : undefined
+      return record.canProbe ? nowMs + patienceMs(record) : undefined
     case 'COMPLETED':
     case 'FAILED':
     case 'RELEASED':
       return undefined
   }
+}
+
+/** How long an operation that was given up is left to redeliveries, in ms: from a minute up to 17 hours. */
+export function patienceMs({ attempt }: Pick<OperationRecord, 'attempt'>): number {
+  return GRACE_MS * 2 ** Math.min(attempt - 1, MAX_DOUBLINGS)
 }
 
 /** The index fields of an item that is due then. */

@@ -98,7 +98,10 @@ export function createEngine(settings: Settings): Engine {
       ending = await execution.reject(error)
       return answerTo(ending, { error }, (own) => ({ kind: 'threw', error, attempt, ending: own }))
     }
-    return answerTo(ending, {}, (own) => ({ kind: 'executed', value, attempt, ending: own }))
+    // The work that has committed may return nothing.
+    const { committed } = execution
+    const answered = value === undefined && committed !== undefined ? (committed.value as T) : value
+    return answerTo(ending, {}, (own) => ({ kind: 'executed', value: answered, attempt, ending: own }))
   }
 }
 

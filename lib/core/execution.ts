@@ -1,14 +1,8 @@
-import { createCommitting, isSameValue } from './commit.ts'
+import { createCommitting } from './commit.ts'
 import type { Intent } from './decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from './disposition.ts'
 import { createExit, type Ending, type RecordedEnding } from './ending.ts'
-import {
-  CommittedOtherwiseError,
-  isLambdaOnceError,
-  LeaseLostError,
-  PermanentError,
-  StepNotAwaitedError,
-} from './errors.ts'
+import { isLambdaOnceError, LeaseLostError, PermanentError, StepNotAwaitedError } from './errors.ts'
 import { expiryAfter } from './expiry.ts'
 import { refusePromise, secondsOption } from './guards.ts'
 import { type HeldRecord, type HeldWrite, holdLease } from './lease.ts'
@@ -53,13 +47,14 @@ export interface Execution {
   entered(): void
   /**
    * Stores the value. One that cannot be stored ends the operation as failed, never as run-again.
+   * After a commit the value has to be the committed one, or none; with `formOf` it is the final form of an answer, and
+   * stored beside the committed value where that has another one.
    * @throws StepNotAwaitedError when a step still runs: nothing has ended, and the error is to be rejected with
+   * @throws CommittedOtherwiseError when another value was committed
    */
-  complete(value: unknown): Promise<Ending>
+  complete(value: unknown, formOf?: (committed: unknown) => unknown): Promise<Ending>
   /** The value that the work has committed; `undefined` when it has not. */
   readonly committed: { readonly value: unknown } | undefined
-  /** Stores the final wire response of a committed operation, where it is not the committed value itself. */
-  addWire(value: unknown): Promise<void>
   /** Ends the operation after an error. `answer` is the final wire response that a stored failure replays. */
   reject(error: unknown, answer?: () => unknown): Promise<Ending>
   /** Ends the operation without an outcome. Where `release` is not sure, `otherwise` says what becomes of it. */
@@ -76,7 +71,7 @@ export function createExecution(
 ): Execution {
   const { store, clock } = settings
   const lease = holdLease(settings, record, request.deadlineMs)
-  const steps = createSteps(settings, lease, record)
+  const steps = createSteps(settings, report, lease, record)
   const exit = createExit({ settings, report, request }, record, lease, steps)
   const committing = createCommitting(settings, report, record, { lease, steps, exit })
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
@@ -116,9 +111,9 @@ export function createExecution(
     return outcome && { kind: 'outdone', outcome, attempt: record.attempt }
   }
 
-  async function complete(value: unknown): Promise<Ending> {
-    if (committing.outcome?.kind === 'value') {
-      if (!isSameValue(value, committing.outcome.value)) throw new CommittedOtherwiseError()
+  async function complete(value: unknown, formOf?: (committed: unknown) => unknown): Promise<Ending> {
+    if (committing.outcome !== undefined) {
+      await committing.finish(value, formOf)
       return { kind: 'recorded', as: 'completed' }
     }
     if (steps.unknownStep !== undefined) return giveUp('unknown')
@@ -137,10 +132,12 @@ export function createExecution(
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
+    if (committing.outcome === undefined) {
+      // First, so that what the open steps come to counts: one that is done forbids a release.
+      if (disposition === 'keep' || !(await steps.close())) return exit.keep()
+    }
     const committed = outdoneByCommit()
     if (committed !== undefined) return committed
-    // First, so that what the open steps come to counts: one that is done forbids a release.
-    if (disposition === 'keep' || !(await steps.close())) return exit.keep()
     switch (permitted(steps.unknownStep === undefined ? disposition : 'unknown', otherwise)) {
       case 'keep':
         return exit.keep()
@@ -176,16 +173,19 @@ export function createExecution(
     } catch (thrown) {
       report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
     }
+    // Nobody knows whether the commit was written. Giving the lease up finds out, and keeps one that is still on its
+    // way from being applied, so that the next attempt may commit.
+    if (committing.isUncertain && isLambdaOnceError(error, 'STORE')) return 'resume'
     return meaningOfError(error, { contract: request.contract, entered, effects, fromStep: steps.isFromStep(error) })
   }
 
   async function reject(error: unknown, answer?: () => unknown): Promise<Ending> {
+    if (!(await steps.close())) return exit.keep()
     const committed = outdoneByCommit()
     if (committed !== undefined) {
       // The work broke its word; whoever wrote it has to be told.
       return isLambdaOnceError(error, 'COMMITTED_OTHERWISE') ? { kind: 'recorded', as: 'completed' } : committed
     }
-    if (!(await steps.close())) return exit.keep()
     const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
     const disposition = permitted(wish)
     const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
@@ -224,7 +224,6 @@ export function createExecution(
       const { outcome } = committing
       return outcome?.kind === 'value' ? { value: outcome.value } : undefined
     },
-    addWire: committing.addWire,
     reject,
     giveUp,
   })

@@ -53,6 +53,11 @@ function keyParts(parts: readonly unknown[]): readonly string[] | undefined {
 
 function keyPart(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined
+  if (Number.isInteger(input) && !Number.isSafeInteger(input)) {
+    throw new InvalidKeyError(
+      'The idempotency key is a number beyond 2^53, which has lost digits: its neighbours would have the same key. Give it as a text or a bigint.',
+    )
+  }
   if (typeof input === 'bigint' || (typeof input === 'number' && Number.isFinite(input))) return String(input)
   if (typeof input !== 'string') {
     const got = typeof input === 'number' ? String(input) : Array.isArray(input) ? 'an array in an array' : typeof input

@@ -91,6 +91,8 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
   const lastMoment = (until: number) => Math.min(until, deadlineMs ?? until)
   const watch = watchLease(clock, lastMoment(record.leaseUntil))
   let leaseUntil = record.leaseUntil
+  /** The record as this claim knows it: its own last write, or the signals it has met. */
+  let known: Pick<OperationRecord, 'rev' | 'signals'> = record
 
   const giveUpAtMs = () =>
     deadlineMs === undefined
@@ -100,19 +102,35 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
   const expiry = (until = clock.now()) =>
     unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs: clock.now(), leaseUntil: until })
 
+  /**
+   * On exactly the record that this claim knows: a try that its client gave up may arrive after later writes, and must
+   * neither shorten the lease again nor undo a step. Signals are the one thing that others write meanwhile.
+   */
   async function write(intent: Intent, { beside = [], knownSignals, ...fields }: HeldWrite): Promise<HeldAnswer> {
     const { id } = record
-    const condition = { kind: 'held', token, ...(knownSignals !== undefined && { signals: knownSignals }) } as const
     const change = (): RecordChange => {
       const nowMs = clock.now()
       // A renewal leaves the index alone, which would cost two more writes; a reconciler that looks sees the lease.
-      const due = intent === 'extend' ? {} : dueFrom(settings, id, recordDueAtMs({ takeover, ...fields }, nowMs))
+      const due = intent === 'extend' ? {} : dueFrom(settings, id, recordDueAtMs({ ...fields, takeover, attempt: record.attempt }, nowMs))
       return { ...fields, leaseUntil: fields.leaseUntil, updatedAtMs: nowMs, ...due }
     }
-    const send =
-      beside.length === 0 ? () => store.update(id, change(), condition) : sendWith(id, beside, change(), condition)
-    const answer = await untilAnswered(send, { clock, random, giveUpAtMs: giveUpAtMs() })
-    return answer.applied ? { kind: 'done' } : decideHeld(answer.existing, token, intent)
+    for (;;) {
+      if ((known.signals?.length ?? 0) > (knownSignals ?? Number.POSITIVE_INFINITY)) {
+        return { kind: 'lost', record: { ...record, ...known } }
+      }
+      const condition: StandingCondition = { kind: 'seen', token, rev: known.rev }
+      const send =
+        beside.length === 0 ? () => store.update(id, change(), condition) : sendWith(id, beside, change(), condition)
+      const answer = await untilAnswered(send, { clock, random, giveUpAtMs: giveUpAtMs() })
+      if (answer.applied) {
+        known = { ...known, rev: known.rev + 1 }
+        return { kind: 'done' }
+      }
+      const { existing } = answer
+      const isHeld = existing?.token === token && existing.status === 'IN_PROGRESS' && existing.rev > known.rev
+      if (!isHeld) return decideHeld(existing, token, intent)
+      known = existing
+    }
   }
 
   function sendWith(id: string, beside: readonly BesideItem[], change: RecordChange, condition: StandingCondition) {

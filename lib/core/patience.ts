@@ -17,7 +17,7 @@ const ANSWER_RESERVE_MS = 500
 export async function claimPatiently(settings: Settings, report: Report, request: OperationRequest): Promise<Claim> {
   const { clock, store, inFlightWaitMs, clockSkewMs } = settings
   const first = await claim(settings, report, request)
-  if (inFlightWaitMs === 0 || first.kind !== 'in-progress') return first
+  if (inFlightWaitMs === 0 || first.kind !== 'in-progress' || request.isReconciled) return first
   const deadlineMs = (request.deadlineMs ?? Number.POSITIVE_INFINITY) - ANSWER_RESERVE_MS
   const untilMs = Math.min(clock.now() + inFlightWaitMs, deadlineMs)
   let refusal = first

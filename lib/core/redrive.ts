@@ -1,4 +1,4 @@
-import { isFifo, type ReadyMessage } from '../outbox/message.ts'
+import { CONTINUATION_ATTRIBUTE, isFifo, LIMIT_BYTES, RESERVED_BYTES, type ReadyMessage } from '../outbox/message.ts'
 import type { OperationRequest } from './execution.ts'
 import { hashOfParts } from './identity.ts'
 import { unfinishedLifetime } from './lease.ts'
@@ -23,8 +23,15 @@ export interface Redrive {
   readonly atClaim: boolean
 }
 
-/** The attribute by which a message says that it continues a suspended operation, and which continuation it is. */
-export const CONTINUATION_ATTRIBUTE = 'Continuation-Id'
+/** A redrive that will arrive, or why the operation must not be suspended: it would never be continued. */
+export function sendable(redrive: Redrive): Pick<OperationRequest, 'redrive' | 'mayNotSuspend'> {
+  const { body, attributes } =
+    'queueUrl' in redrive.target ? (redrive.payload as RedriveMessage) : invocation(redrive.payload)
+  const bytes = Buffer.byteLength(body) + Buffer.byteLength(Object.entries(attributes).flat().join(''))
+  const limit = LIMIT_BYTES.queueUrl - RESERVED_BYTES
+  if (bytes <= limit) return { redrive }
+  return { mayNotSuspend: `its request has ${bytes} bytes, and what continues it can carry ${limit}` }
+}
 
 /** SQS holds a message back no longer, in ms. What is due later comes in several hops. */
 const LONGEST_HOP_MS = 900_000

@@ -5,6 +5,7 @@ import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from './fingerprint.t
 import { refusePromise } from './guards.ts'
 import { normalizeKey, normalizeScope, operationId, type Scope, writtenKey } from './identity.ts'
 import type { Settings } from './options.ts'
+import { sendable } from './redrive.ts'
 
 /** What tells an operation from others of its namespace, as it came: nothing of it is checked yet. */
 export interface NameParts {
@@ -81,7 +82,7 @@ export function operationRequest(
     contract,
     ...(remainingMs !== undefined && { deadlineMs: clock.now() + remainingMs }),
     ...(metadata !== undefined && { metadata }),
-    ...(redrive !== undefined && { redrive }),
+    ...(redrive !== undefined && sendable(redrive)),
     ...(continuationId !== undefined && { continuationId }),
   }
 }

@@ -2,9 +2,11 @@ import { isSettleable } from './decide.ts'
 import { dueFrom, recordDueAtMs } from './due.ts'
 import { OutcomeUnstorableError } from './errors.ts'
 import { expiryAfter, unfinishedExpiry } from './expiry.ts'
+import { unfinishedLifetime } from './lease.ts'
 import type { Settings } from './options.ts'
 import { encodeFailure, encodeOutcome } from './outcome.ts'
 import type { OperationRecord, StepRecord } from './record.ts'
+import { continuationOf } from './redrive.ts'
 import type { Report } from './report.ts'
 import type { RecordChange } from './store.ts'
 
@@ -37,13 +39,25 @@ export async function settle(
     if (seen.status === 'COMPLETED' || seen.status === 'FAILED') return 'finished'
     if (!isSettleable(seen, { nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })) return 'in-progress'
     const change = await changeFor(settings, seen, settlement)
-    const { applied } = await store.update(id, change, { kind: 'seen', token: seen.token, rev: seen.rev })
-    if (applied) {
+    if (await write(settings, seen, change)) {
       report({ type: 'settled', attempt: seen.attempt }, id)
       return 'settled'
     }
   }
   return 'in-progress'
+}
+
+/** Written on exactly the record seen. An operation that is to run again is sent on its way in the same transaction. */
+async function write(settings: Settings, seen: OperationRecord, change: RecordChange): Promise<boolean> {
+  const { store, clock, relay, newId } = settings
+  const { id, redrive, token, rev, takeover } = seen
+  const condition = { kind: 'seen', token, rev } as const
+  if (change.status !== 'RETRYABLE' || !relay || redrive === undefined) {
+    return (await store.update(id, change, condition)).applied
+  }
+  const lifetime = unfinishedLifetime(settings, takeover, undefined)
+  const { item } = await continuationOf(settings, { id, redrive }, clock.now(), lifetime)
+  return (await store.prepare(id, [], [item]).commit(change, condition, newId())).kind === 'applied'
 }
 
 async function changeFor(
@@ -67,7 +81,7 @@ async function changeFor(
     // A start mark would only make the operation unknown again: the operator has just said what became of it.
     const kept = Object.entries(steps).filter(([, step]: [string, StepRecord]) => step.kind !== 'started')
     const expiresAt = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs })
-    const due = dueFrom(settings, id, recordDueAtMs({ status: 'RETRYABLE', takeover }, nowMs))
+    const due = dueFrom(settings, id, recordDueAtMs({ status: 'RETRYABLE', takeover, attempt: 1 }, nowMs))
     return { ...common, ...due, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
   }
   const encoded =

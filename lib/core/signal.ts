@@ -49,13 +49,20 @@ export async function signal(
   }
   const { store, clock, clockSkewMs } = settings
   let stored: StoredSignal | undefined
+  const delivered = ({ attempt }: OperationRecord): SignalResult => {
+    report({ type: 'signalled', attempt }, id)
+    return 'delivered'
+  }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const seen = await store.get(id)
     const nowMs = clock.now()
     if (seen === undefined || countsAsAbsent(seen, { nowMs, clockSkewMs })) return 'not-found'
     if (seen.status === 'COMPLETED' || seen.status === 'FAILED') return 'finished'
     const earlier = seen.signals ?? []
-    if (earlier.some((one) => one.id === signalId)) return 'duplicate'
+    const same = earlier.find((one) => one.id === signalId)
+    // Our own write, whose answer was lost: its repetition found the record changed.
+    if (same !== undefined && same.atMs === stored?.atMs) return delivered(seen)
+    if (same !== undefined) return 'duplicate'
     if (earlier.length >= MAX_SIGNALS) {
       throw new InvalidOptionError(
         `signal(…): an operation keeps at most ${MAX_SIGNALS} signals; it has ${earlier.length}.`,
@@ -63,10 +70,7 @@ export async function signal(
     }
     const lifetime = unfinishedLifetime(settings, seen.takeover, undefined)
     stored ??= { id: signalId, atMs: nowMs, payload: await storeValue(settings, payload, lifetime) }
-    if (await deliver(settings, seen, [...earlier, stored])) {
-      report({ type: 'signalled', attempt: seen.attempt }, id)
-      return 'delivered'
-    }
+    if (await deliver(settings, seen, [...earlier, stored])) return delivered(seen)
     await backOff(settings, round)
   }
   throw new StoreError('The signal was not stored: the record changed with every try. Send it again.', {
@@ -85,14 +89,15 @@ async function deliver(settings: Settings, seen: OperationRecord, signals: reado
     isWaiting && relay && redrive !== undefined
       ? await continuationOf(settings, { id, redrive }, nowMs, unfinishedLifetime(settings, takeover, undefined))
       : undefined
+  const woken = isWaiting && { resumeAtMs: nowMs, continuation: sent?.continuation }
   const change: RecordChange = {
     status,
     leaseUntil: seen.leaseUntil,
     expiresAt: seen.expiresAt,
     updatedAtMs: nowMs,
     signals,
-    ...(isWaiting && { resumeAtMs: nowMs, continuation: sent?.continuation }),
-    ...dueFrom(settings, id, recordDueAtMs({ ...seen, ...(isWaiting && { resumeAtMs: nowMs }) }, nowMs)),
+    ...woken,
+    ...dueFrom(settings, id, recordDueAtMs({ ...seen, ...woken }, nowMs)),
   }
   if (sent === undefined) return (await store.update(id, change, condition)).applied
   const answer = await store.prepare(id, [], [sent.item]).commit(change, condition, newId())

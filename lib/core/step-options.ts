@@ -68,6 +68,10 @@ export function checkStep<T>(name: unknown, work: unknown, options: StepOptions<
   secondsOption('keyValidSeconds', options.keyValidSeconds, 1)
   functionOption('probe', options.probe)
   functionOption('receipt', options.receipt)
+  const { signal } = options.retry ?? {}
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new InvalidOptionError(`step("${name}"): retry.signal must be an AbortSignal; got ${show(signal)}.`)
+  }
   if (options.retry !== undefined && options.onUnknown === 'stop') {
     throw new InvalidOptionError(
       `step("${name}"): retry and onUnknown: 'stop' exclude each other. A try that failed may have had its effect, and 'stop' promises that there is no second one.`,

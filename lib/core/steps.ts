@@ -1,4 +1,3 @@
-import type { RetryPolicy } from '../retry/policy.ts'
 import {
   type ErrorCode,
   InvalidOptionError,
@@ -15,6 +14,8 @@ import type { Settings } from './options.ts'
 import { decodeStored, encodeOutcome } from './outcome.ts'
 import { receiptItem } from './receipts.ts'
 import type { StepRecord } from './record.ts'
+import type { Report } from './report.ts'
+import { attemptStep } from './step-attempt.ts'
 import { checkStep, type StepContext, type StepOptions } from './step-options.ts'
 import type { BesideItem } from './store.ts'
 import { noteBeside } from './suppressed.ts'
@@ -34,8 +35,11 @@ export interface Steps {
   readonly isUnrecorded: boolean
   /** Whether the error came out of a step whose result is not recorded: running again is safe by the step's own means. */
   isFromStep(error: unknown): boolean
-  /** Lets no step begin until the function it answers is called. */
-  suspend(): () => void
+  /**
+   * Runs the commit as a step that is open: whatever ends the operation waits for it. No step begins meanwhile, and none
+   * afterwards unless it failed and the lease is still held.
+   */
+  whileCommitting<T>(commit: () => Promise<T>): Promise<T>
   /** Lets no step begin any more, and waits for those that run: `false` when the deadline came first. */
   close(): Promise<boolean>
 }
@@ -49,11 +53,10 @@ const FINAL_CODES: readonly ErrorCode[] = [
   'OUTCOME_UNSTORABLE',
   'OUTCOME_NOT_RECORDED',
   'OUTCOME_LOST',
-  'LEASE_LOST',
   'INVALID_OPTION',
 ]
 
-export function createSteps(settings: Settings, lease: Lease, held: HeldRecord): Steps {
+export function createSteps(settings: Settings, report: Report, lease: Lease, held: HeldRecord): Steps {
   const { store, clock } = settings
   const recorded: Record<string, StepRecord> = Object.assign(Object.create(null), held.steps)
   const used = new Set<string>()
@@ -63,6 +66,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
   const fromStep = new WeakSet<object>()
   let primitiveFromStep = false
   let closed = false
+  let heldBack = false
   let unknownStep: string | undefined
   let canProbe = false
   let isUnrecorded = false
@@ -97,8 +101,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     try {
       const stored = await encoded.persist(lease.lifetime())
       if (stored.kind === 'value') {
-        const beside = receipt === undefined ? [] : [await receiptOf(name, receipt(value))]
-        await write(name, { kind: 'done', value: stored.value }, beside)
+        await write(name, { kind: 'done', value: stored.value }, await receiptOf(name, value, receipt))
       } else {
         await write(name, { kind: 'result-lost', failure: stored.failure })
         lost = resultLost(name, stored.failure.message)
@@ -112,8 +115,22 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     return value
   }
 
-  const receiptOf = (step: string, value: unknown): Promise<BesideItem> =>
-    receiptItem(settings, held, { kind: 'destination', value, step }, lease.giveUpAtMs())
+  /** The effect has happened: a receipt that cannot be made or stored must not keep the step from being recorded. */
+  async function receiptOf<T>(
+    step: string,
+    result: T,
+    receipt: StepOptions<T>['receipt'],
+  ): Promise<readonly BesideItem[]> {
+    try {
+      const value = receipt?.(result)
+      if (value === undefined) return []
+      return [await receiptItem(settings, held, { kind: 'destination', value, step }, lease.giveUpAtMs())]
+    } catch (error) {
+      if (isLambdaOnceError(error, 'STORE')) throw error
+      report({ type: 'hook-failed', hook: 'receipt', error }, held.id)
+      return []
+    }
+  }
 
   /** An earlier attempt began the step. Whether this one may run it again is never guessed. */
   async function resolve<T>(
@@ -151,9 +168,7 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     tried.add(name)
     let value: T
     try {
-      value = await (options.retry === undefined
-        ? work(contextOf(name))
-        : retried(contextOf(name), work, options.retry))
+      value = await attemptStep(settings, contextOf(name), work, options)
     } catch (error) {
       // Only the certainty that nothing happened closes a start mark; a time-out leaves it open. One of an earlier
       // attempt stays: this attempt knows nothing of what that one did, and its time must not move.
@@ -161,22 +176,6 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
       throw error
     }
     return record(name, value, options)
-  }
-
-  async function retried<T>(
-    context: StepContext,
-    work: (step: StepContext) => T | PromiseLike<T>,
-    policy: RetryPolicy,
-  ): Promise<T> {
-    const { retry } = await import('../retry/retry.ts')
-    const ends = [context.signal, ...(policy.signal ? [policy.signal] : [])]
-    const { idempotencyKey, attempt } = context
-    return retry(({ signal }) => work({ idempotencyKey, attempt, signal }), {
-      clock,
-      random: settings.random,
-      ...policy,
-      signal: AbortSignal.any(ends),
-    })
   }
 
   async function undo(name: string, error: unknown): Promise<void> {
@@ -206,7 +205,8 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     options: StepOptions<T> = {},
   ): Promise<T> {
     checkStep(name, work, options)
-    if (closed) throw new LeaseLostError(`step("${name}"): the operation has ended; no step can begin any more.`)
+    if (closed || heldBack)
+      throw new LeaseLostError(`step("${name}"): the operation has ended; no step can begin any more.`)
     if (used.has(name)) {
       throw new InvalidOptionError(`step("${name}"): the name was used before in this attempt. Give each step its own.`)
     }
@@ -238,10 +238,17 @@ export function createSteps(settings: Settings, lease: Lease, held: HeldRecord):
     },
     isFromStep: (error: unknown) =>
       typeof error === 'object' && error !== null ? fromStep.has(error) : primitiveFromStep,
-    suspend() {
-      closed = true
-      return () => {
-        closed = false
+    async whileCommitting<T>(commit: () => Promise<T>): Promise<T> {
+      heldBack = true
+      const running = commit()
+      open.set('commit', running)
+      try {
+        return await running
+      } catch (error) {
+        heldBack = isLambdaOnceError(error, 'LEASE_LOST')
+        throw error
+      } finally {
+        open.delete('commit')
       }
     },
     async close() {

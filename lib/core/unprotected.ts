@@ -4,6 +4,8 @@ import { hashOfParts } from './identity.ts'
 import { watchLease } from './lease-watch.ts'
 import { operationView } from './operation.ts'
 import type { Settings } from './options.ts'
+import { attemptStep } from './step-attempt.ts'
+import { checkStep } from './step-options.ts'
 
 /** An execution without a claim, for users who chose `onStoreError: 'open'`: it runs, and nothing is written. */
 export function unprotectedExecution(settings: Settings, request: OperationRequest): Execution {
@@ -21,12 +23,11 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
       record: { id: request.id, attempt: 1, createdAtMs },
       key: request.key,
       lease,
-      step: async (name, work) =>
-        work({
-          idempotencyKey: hashOfParts([request.id, request.fingerprint, name]),
-          attempt: 1,
-          signal: lease.signal,
-        }),
+      step: async (name, work, options = {}) => {
+        checkStep(name, work, options)
+        const idempotencyKey = hashOfParts([request.id, request.fingerprint, name])
+        return attemptStep(settings, { idempotencyKey, attempt: 1, signal: lease.signal }, work, options)
+      },
       extend: async () => undefined,
       release: () => undefined,
       commit: async () => {
@@ -46,7 +47,6 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
     reject: end,
     giveUp: end,
     committed: undefined,
-    addWire: async () => undefined,
   })
 }
 

@@ -1,7 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
 import type { Execution, OperationRequest } from '../core/execution.ts'
-import { refusePromise } from '../core/guards.ts'
 import type { Scope } from '../core/identity.ts'
 import { contextWith, remainingTimeMs, requestIdOf } from '../core/invocation.ts'
 import { type Asked, type HttpRefusal, refusalAnswer } from './answer/refusal.ts'
@@ -9,7 +8,7 @@ import type { HttpAnswer } from './answer/wire.ts'
 import type { HttpSettings, OperationContext } from './options.ts'
 import { type HttpRequest, readRequest } from './request/event.ts'
 import { fingerprinted } from './request/fingerprint.ts'
-import { readKey } from './request/key.ts'
+import { type KeyReading, readKey, selectedKey } from './request/key.ts'
 import { principalOf } from './request/principal.ts'
 
 /** A request that may run, and all that is needed to end it. Computed once: handlers and parsers change the event. */
@@ -35,7 +34,7 @@ export type Admission = Admitted | { readonly kind: 'answered'; readonly answer:
  * key, scope or fingerprint is none that a repetition could come with
  */
 export async function admit(settings: HttpSettings, event: unknown, context: Context): Promise<Admission> {
-  const { engine, header, methods, isKeyRequired } = settings
+  const { engine, methods, isKeyRequired } = settings
   const request = readRequest(event)
   const asked: Asked = { event, shape: request.shape }
   const remainingMs = () => remainingTimeMs(context)
@@ -52,7 +51,7 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
     answer: await refusalAnswer(settings, asked, why, operationId),
   })
 
-  const reading = methods.has(request.method) ? readKey(request.header(header)) : undefined
+  const reading = methods.has(request.method) ? keyOf(settings, request, event, context) : undefined
   if (reading === undefined || (reading.kind === 'missing-key' && !isKeyRequired)) {
     // It still gets an operation, so that one handler serves both kinds.
     const own = { key: engine.settings.newId(), scope: 'unprotected', fingerprint: false, contract: 'answer' } as const
@@ -84,10 +83,13 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
   return claim.kind === 'claimed' ? admitted(claim.execution, true) : answered(claim, operation.id)
 }
 
+function keyOf({ header, keyFrom }: HttpSettings, request: HttpRequest, event: unknown, context: Context): KeyReading {
+  return keyFrom ? selectedKey(() => keyFrom(event, context)) : readKey(request.header(header))
+}
+
 function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, context: Context): Scope {
   if (settings.scope !== undefined) {
     const scope = settings.scope(event, context)
-    refusePromise('scope', [scope].flat())
     if ([scope].flat().some(Boolean)) return scope
     throw new InvalidOptionError(
       'scope(event, context) must name who asks, or all callers would share their results; it gave nothing.',

@@ -1,8 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
-import { NOT_EXECUTED_STATUSES } from '../core/disposition.ts'
 import type { Ending } from '../core/ending.ts'
 import { isLambdaOnceError } from '../core/errors.ts'
-import { refusePromise } from '../core/guards.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { isSuspension } from '../core/suspension.ts'
 import type { Admitted } from './admission.ts'
@@ -12,6 +9,9 @@ import { type StoredResponse, storedForm } from './answer/replay.ts'
 import { type HttpAnswer, wireResponse } from './answer/wire.ts'
 import type { HttpSettings } from './options.ts'
 
+/** Statuses by which a returned response says "not executed, come again"; they are not stored. */
+const NOT_EXECUTED_STATUSES: readonly number[] = [401, 403, 408, 425, 429, 502, 503, 504]
+
 /**
  * This close to the deadline, in ms, a "come again" response is taken for Middy's early timeout (`timeoutEarlyResponse`
  * may return one): the handler may still be running, so the key is not released and the lease decides.
@@ -19,8 +19,8 @@ import type { HttpSettings } from './options.ts'
 const NEAR_DEADLINE_MS = 1_000
 
 /**
- * Ends a request whose handler returned. `response` is what middlewares have made of what was `returned`. Whatever this throws leaves the operation open: it is an error that came
- * after the handler, and to be ended as one.
+ * Ends a request whose handler returned. `response` is what middlewares have made of what was `returned`. Whatever
+ * this throws leaves the operation open: it is an error that came after the handler, and to be ended as one.
  *
  * @throws OutcomeUnstorableError when the response is none, or may not be stored
  * @throws StepNotAwaitedError when a step still runs
@@ -31,18 +31,22 @@ export async function endReturned(
   response: unknown,
   returned: unknown = response,
 ): Promise<Ending> {
-  const { execution, shape, event } = admission
+  const { execution } = admission
   if (!admission.isProtected) return execution.giveUp('keep')
-  if (isSuspension(returned)) return execution.complete(returned)
-  const { committed } = execution
-  if (committed !== undefined) {
-    const form = storedForm(settings, wireResponse(shape, response))
-    const own = committedForm(settings, { shape, event }, committed.value)
-    if (!isDeepStrictEqual(form, own)) await execution.addWire(form)
-    return { kind: 'recorded', as: 'completed' }
+  if (isSuspension(returned)) {
+    const ending = await execution.complete(returned)
+    // The suspension itself is no response: where it could not be written, the operation is in progress for this client.
+    return ending.kind === 'kept' || ending.kind === 'unrecorded' ? { kind: 'lost' } : ending
   }
-  const wire = wireResponse(shape, response)
-  if (isFinal(settings, admission, wire)) return execution.complete(storedForm(settings, wire))
+  const isCommitted = execution.committed !== undefined
+  // The committed value is the answer then.
+  if (isCommitted && response === undefined) return execution.giveUp('keep')
+  const wire = wireResponse(admission.shape, response)
+  if (isCommitted || (await isFinal(settings, admission, wire))) {
+    return execution.complete(storedForm(settings, wire), (committed) =>
+      committedForm(settings, admission, committed, execution.operation.id),
+    )
+  }
   const leftMs = admission.remainingMs()
   const isNearDeadline = leftMs !== undefined && leftMs <= NEAR_DEADLINE_MS
   return execution.giveUp(isNearDeadline ? 'keep' : 'release', 'resume')
@@ -78,11 +82,13 @@ export async function endThrown(
 }
 
 /** What goes wrong in the user's function must not undo what the handler did: then the default decides. */
-function isFinal({ engine, storeResponse }: HttpSettings, { execution }: Admitted, response: HttpAnswer): boolean {
+async function isFinal(
+  { engine, storeResponse }: HttpSettings,
+  { execution }: Admitted,
+  response: HttpAnswer,
+): Promise<boolean> {
   try {
-    const said: unknown = storeResponse?.(response)
-    refusePromise('storeResponse', [said])
-    if (said !== undefined) return Boolean(said)
+    if (storeResponse !== undefined) return await storeResponse(response)
   } catch (error) {
     engine.report({ type: 'hook-failed', hook: 'storeResponse', error }, execution.operation.id)
   }

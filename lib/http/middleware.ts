@@ -1,5 +1,6 @@
 import type middy from '@middy/core'
 import type { Context } from 'aws-lambda'
+import { isSuspension } from '../core/suspension.ts'
 import { type Admission, admit } from './admission.ts'
 import { answerInstead, endReturned, endThrown } from './ending.ts'
 import { type HttpEvent, type IdempotentHttpOptions, type OperationContext, resolveHttpOptions } from './options.ts'
@@ -59,6 +60,11 @@ export function idempotentHttp<E = HttpEvent>(
       running.delete(request)
       const { admission, seen } = entry
       const error = seen.firstError ?? request.error
+      // The handler has said that it waits; a middleware that cannot make a response of that changes nothing.
+      if (isSuspension(seen.returned)) {
+        request.response = await answerInstead(settings, admission, await admission.execution.complete(seen.returned))
+        return
+      }
       const answer = await endThrown(settings, admission, seen.hasReturned ? afterReturn(error) : error, {
         answered: request.response,
         answersExposed: true,

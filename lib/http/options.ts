@@ -3,7 +3,7 @@ import type { Engine } from '../core/engine.ts'
 import { InvalidOptionError } from '../core/errors.ts'
 import { functionOption, oneOf, refuseUnknown, show } from '../core/guards.ts'
 import { engineOf, type Idempotency } from '../core/idempotency.ts'
-import type { Scope } from '../core/identity.ts'
+import type { KeyInput, Scope } from '../core/identity.ts'
 import type { Operation } from '../core/operation.ts'
 import { headerMatcher } from './answer/headers.ts'
 import type { StoredResponse } from './answer/replay.ts'
@@ -30,6 +30,12 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    * @defaultValue 'Idempotency-Key'
    */
   readonly header?: string
+  /**
+   * Finds the key elsewhere than in that header: a selector of `lambda-once/keys`, such as `githubDeliveryId()`, or a
+   * function of your own. Where it gives nothing, the key is missing; an `InvalidKeyError` it throws is answered with 400.
+   * @defaultValue the header
+   */
+  readonly keyFrom?: (event: E, context: Context) => KeyInput
   /**
    * Whether a request without a key is refused with 400 (`required`) or runs unprotected (`optional`).
    * @defaultValue 'required'
@@ -60,7 +66,7 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    * Whether a returned response is final. One that is not is answered, and the operation may run again.
    * @defaultValue every response but 401, 403, 408, 425, 429, 502, 503 and 504
    */
-  readonly storeResponse?: (response: HttpAnswer) => boolean
+  readonly storeResponse?: (response: HttpAnswer) => boolean | PromiseLike<boolean>
   /**
    * Names of response headers that only the first caller gets; a trailing `*` stands for any ending. Replaces the default list.
    * @defaultValue {@link HTTP_DEFAULTS}.stripHeaders
@@ -130,6 +136,7 @@ export const HTTP_DEFAULTS: Readonly<{
 
 const WITHOUT_DEFAULT = [
   'idempotency',
+  'keyFrom',
   'scope',
   'anonymous',
   'fingerprint',
@@ -143,12 +150,13 @@ const WITHOUT_DEFAULT = [
 export interface HttpSettings {
   readonly engine: Engine
   readonly header: string
+  readonly keyFrom: ((event: unknown, context: Context) => KeyInput) | undefined
   readonly isKeyRequired: boolean
   readonly methods: ReadonlySet<string>
   readonly scope: ((event: unknown, context: Context) => Scope) | undefined
   readonly anonymous: boolean
   readonly fingerprint: ((event: unknown) => unknown) | undefined
-  readonly storeResponse: ((response: HttpAnswer) => boolean) | undefined
+  readonly storeResponse: ((response: HttpAnswer) => boolean | PromiseLike<boolean>) | undefined
   readonly render: ((value: unknown, event: unknown) => HttpAnswer) | undefined
   readonly redrive: { readonly functionName: string } | undefined
   readonly isStripped: (lowerCaseName: string) => boolean
@@ -183,11 +191,15 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
   if (replay !== 'frozen' && typeof replay !== 'function') {
     throw new InvalidOptionError(`replay must be "frozen" or a function; got ${show(replay)}.`)
   }
+  if (options.header && options.keyFrom) {
+    throw new InvalidOptionError('header and keyFrom exclude each other; got both.')
+  }
   const methodNames = tokens('methods', methods)
   if (methodNames.length === 0) throw new InvalidOptionError('methods must name at least one; got an empty list.')
   return Object.freeze({
     engine: engineOf(options.idempotency),
     header: tokens('header', [header]).join(),
+    keyFrom: functionOption('keyFrom', options.keyFrom) as HttpSettings['keyFrom'],
     isKeyRequired: oneOf('key', key, ['required', 'optional']) === 'required',
     methods: new Set(methodNames.map((method) => method.toUpperCase())),
     anonymous,
@@ -207,7 +219,7 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
 function redriveOption(redrive: IdempotentHttpOptions['redrive']): HttpSettings['redrive'] {
   if (redrive === undefined) return undefined
   if (typeof redrive?.functionName === 'string' && redrive.functionName !== '') return redrive
-  throw new InvalidOptionError(`redrive must be { functionName }, a function's name or ARN; got ${show(redrive)}.`)
+  throw new InvalidOptionError(`redrive must be { functionName }; got ${show(redrive)}.`)
 }
 
 /** Methods and header names are tokens of RFC 9110, section 5.6.2, of which the `*` is one character. */

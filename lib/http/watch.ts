@@ -1,5 +1,4 @@
-import { meaningOfError } from '../core/disposition.ts'
-import { isLambdaOnceError } from '../core/errors.ts'
+import { isRefusedByMiddy } from '../core/disposition.ts'
 
 /** What happened to a Middy request since it was watched. */
 export interface Watched {
@@ -55,7 +54,6 @@ function onSet<K extends string>(target: { [name in K]?: unknown }, name: K, see
  * entered" and would release the key; thrown by an `after` hook it follows whatever the handler did.
  */
 export function afterReturn(error: unknown): unknown {
-  const meaning = meaningOfError(error, { contract: 'answer', entered: true, effects: 'anywhere' })
-  if (meaning !== 'release' || isLambdaOnceError(error)) return error
+  if (!isRefusedByMiddy(error)) return error
   return new Error('A middleware failed after the handler had returned.', { cause: error })
 }

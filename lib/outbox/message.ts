@@ -63,17 +63,26 @@ export interface ReadyMessage {
 export const MESSAGE_KEY_ATTRIBUTE = 'Idempotency-Key'
 /** Attribute under which a message names the operation that sent it. */
 export const OPERATION_ATTRIBUTE = 'Operation-Id'
+/** Attribute by which a message says that it continues a suspended operation, and which continuation it is. */
+export const CONTINUATION_ATTRIBUTE = 'Continuation-Id'
+const OWN_ATTRIBUTES: readonly string[] = [MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE, CONTINUATION_ATTRIBUTE]
 
 /**
- * SQS and asynchronous invocations take 1 MiB, SNS 256 KiB; for EventBridge the limit that holds in every region.
+ * What a message may have, in bytes: SQS and asynchronous invocations take 1 MiB, SNS 256 KiB; for EventBridge the limit
+ * that holds in every region.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
  * @see https://docs.aws.amazon.com/sns/latest/dg/sns-message-attributes.html
  */
-const LIMIT_BYTES = { queueUrl: 1_048_576, functionName: 1_048_576, topicArn: 262_144, eventBusName: 262_144 } as const
+export const LIMIT_BYTES = {
+  queueUrl: 1_048_576,
+  functionName: 1_048_576,
+  topicArn: 262_144,
+  eventBusName: 262_144,
+} as const
 
 /** Left for what is added on the way: ids, the envelope of an event. */
-const RESERVED_BYTES = 1_024
+export const RESERVED_BYTES = 1_024
 /** SQS takes ten attributes; two are the message's own. */
 const MAX_ATTRIBUTES = 8
 const MAX_DELAY_SECONDS = 900
@@ -145,7 +154,7 @@ function kindOf(at: string, to: unknown): keyof typeof LIMIT_BYTES {
 }
 
 function textOf(at: string, kind: keyof typeof LIMIT_BYTES, body: unknown): string {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const text = typeof body === 'string' ? body : jsonOf(body)
   if (typeof text !== 'string' || text === '') {
     throw new InvalidInputError(
       `${at}.body must be a string that is not empty, or a value with JSON; got ${show(body)}.`,
@@ -154,6 +163,15 @@ function textOf(at: string, kind: keyof typeof LIMIT_BYTES, body: unknown): stri
   if (NO_XML.test(text)) throw new InvalidInputError(`${at}.body contains a character that no queue or topic takes.`)
   if (kind === 'functionName' || kind === 'eventBusName') checkJson(at, kind, text)
   return text
+}
+
+/** `undefined`: it has no JSON. */
+function jsonOf(value: unknown): unknown {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
 }
 
 /** A function's event is JSON; an event's detail is an object, and the ids of the message go under its `metadata`. */
@@ -197,16 +215,21 @@ function attributesOf(
     )
   }
   const entries = Object.entries(Object(attributes))
-  const taken = [MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE].map((name) => name.toLowerCase())
   const wrong = entries.find(
-    ([name, value]) => typeof value !== 'string' || value === '' || taken.includes(name.toLowerCase()),
+    ([name, value]) => !isAttributeName(name) || typeof value !== 'string' || value === '' || NO_XML.test(value),
   )
   if (wrong !== undefined || entries.length > MAX_ATTRIBUTES) {
     throw new InvalidOptionError(
-      `${at}.attributes must be at most ${MAX_ATTRIBUTES} strings that are not empty, none of them ${MESSAGE_KEY_ATTRIBUTE} or ${OPERATION_ATTRIBUTE}, which the message has anyway; got ${wrong === undefined ? entries.length : `"${wrong[0]}": ${show(wrong[1])}`}.`,
+      `${at}.attributes must be at most ${MAX_ATTRIBUTES} strings that are not empty, under names of letters, digits, "_", "-" and ".", none of them ${OWN_ATTRIBUTES.join(', ')}, which are the message's own; got ${wrong === undefined ? entries.length : `"${wrong[0]}": ${show(wrong[1])}`}.`,
     )
   }
   return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html */
+function isAttributeName(name: string): boolean {
+  const isOwn = OWN_ATTRIBUTES.some((own) => own.toLowerCase() === name.toLowerCase())
+  return !isOwn && name.length <= 256 && /^[\w-]+(\.[\w-]+)*$/.test(name) && !/^(aws|amazon)\./i.test(name)
 }
 
 function delayOf(at: string, { delaySeconds, to }: OutboxMessage): number {

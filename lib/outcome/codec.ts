@@ -67,6 +67,15 @@ export async function decodeValue(encoded: EncodedValue): Promise<unknown> {
   }
 }
 
+/**
+ * What a repetition will get of a value, whatever becomes of the value itself.
+ *
+ * @throws OutcomeUnstorableError as {@link encodeValue}
+ */
+export function copyOfValue(value: unknown): unknown {
+  return parse(toText(value), REVIVERS)
+}
+
 function toText(value: unknown): string {
   try {
     return stringify(value, REDUCERS, { operations: OPERATIONS })

@@ -1,4 +1,8 @@
+import { crashesOf } from '../core/claim.ts'
+import { patienceMs } from '../core/due.ts'
 import type { Answer } from '../core/engine.ts'
+import { isLambdaOnceError } from '../core/errors.ts'
+import { unfinishedExpiry } from '../core/expiry.ts'
 import { hashOfParts } from '../core/identity.ts'
 import { decodeStored } from '../core/outcome.ts'
 import { type OperationRecord, OUTBOX_PREFIX } from '../core/record.ts'
@@ -50,13 +54,19 @@ export async function reconcile(
 }
 
 async function send({ engine, sender }: ReconcilerSettings, { id, sk }: DueItem): Promise<Deed> {
-  if (sender === undefined) return 'beyond'
   const { store, clock } = engine.settings
   const [found] = await store.listBeside(id, sk)
   const state: unknown = found?.attributes.state
   if (found === undefined || typeof state !== 'string' || state === 'dispatched') return 'skipped'
   // Out of the way first: what cannot be sent must not stand before all others for ever.
-  await store.updateBeside(id, sk, { dueAtMs: clock.now() + RETRY_MS }, { attribute: 'state', value: state })
+  const isThere = await store.updateBeside(
+    id,
+    sk,
+    { dueAtMs: clock.now() + RETRY_MS },
+    { attribute: 'state', value: state },
+  )
+  if (!isThere) return 'skipped'
+  if (sender === undefined) return 'beyond'
   const result = await dispatchOne(store, sender, { ...found, id }, { clock })
   switch (result.kind) {
     case 'dispatched':
@@ -75,16 +85,24 @@ async function finish(settings: ReconcilerSettings, { id }: DueItem, remainingMs
   const record = await store.get(id)
   if (record === undefined) return 'skipped'
   const abilities = { canRecover: recover !== undefined, canRedrive: sender !== undefined }
+  const seen: StandingCondition = { kind: 'seen', token: record.token, rev: record.rev }
   const task = taskFor(record, abilities, { nowMs: clock.now(), clockSkewMs })
   if (task === 'recover' && recover !== undefined) {
-    const request = record.redrive && (await decodeStored(store, record.redrive.payload))
+    let request: unknown
+    try {
+      request = record.redrive && (await decodeStored(store, record.redrive.payload))
+    } catch (error) {
+      // It will not come back, and the record would be found first for ever.
+      if (isLambdaOnceError(error, 'OUTCOME_LOST'))
+        await store.update(id, dueLater(record, clock.now(), RETRY_MS), seen)
+      throw error
+    }
     return deedOf(await engine.recover(record, (operation) => recover(operation, { record, request }), remainingMs))
   }
   if (task === 'redrive') return redrive(settings, record)
   if (task === 'none') return 'skipped'
   // Out of the way: what cannot be done now must not stand before all others for ever.
   const laterMs = task === 'later' ? (record.leaseUntil ?? clock.now()) - clock.now() + clockSkewMs : RETRY_MS
-  const seen: StandingCondition = { kind: 'seen', token: record.token, rev: record.rev }
   await store.update(id, dueLater(record, clock.now(), Math.max(laterMs, RESERVATION_MS)), seen)
   return task === 'beyond' ? 'beyond' : 'skipped'
 }
@@ -92,14 +110,17 @@ async function finish(settings: ReconcilerSettings, { id }: DueItem, remainingMs
 function deedOf(answer: Answer<unknown>): Deed {
   switch (answer.kind) {
     case 'executed':
-      return answer.ending.kind === 'recorded' ? 'recovered' : 'continued'
+      return answer.ending.kind === 'recorded' ? 'recovered' : 'failed'
     case 'threw':
+      if (isLambdaOnceError(answer.error, 'RETRY_LATER')) return 'continued'
       return answer.ending.kind === 'recorded' && answer.ending.as === 'failed' ? 'recovered' : 'failed'
     case 'suspended':
       return 'continued'
     case 'store-unavailable':
     case 'outcome-lost':
       return 'failed'
+    case 'unknown':
+      return 'beyond'
     default:
       return 'skipped'
   }
@@ -116,20 +137,25 @@ async function redrive({ engine, sender }: ReconcilerSettings, record: Operation
   if (sender === undefined || stored === undefined) return 'beyond'
   const reserved = await store.update(id, dueLater(record, clock.now(), RESERVATION_MS), { kind: 'seen', token, rev })
   if (!reserved.applied) return 'skipped'
+  const mine: StandingCondition = { kind: 'seen', token, rev: rev + 1 }
   const message = await redriveMessage(settings, { id, redrive: stored }, hashOfParts([id, token, String(rev)]))
   const { groupId, ...rest } = message
   const [result] = await sender.send([{ ...rest, operationId: id, ...(groupId !== undefined && { groupId }) }])
   if (result?.kind !== 'sent') {
     if (result?.kind === 'failed') engine.report({ type: 'store-error', during: 'redrive', error: result.error }, id)
-    return result?.kind === 'refused' ? 'stuck' : 'failed'
+    if (result?.kind !== 'refused') return 'failed'
+    await store.update(id, dueLater(record, clock.now(), RETRY_MS), mine)
+    return 'stuck'
   }
-  const mine: StandingCondition = { kind: 'seen', token, rev: rev + 1 }
-  const { unfinishedRetentionSeconds } = settings
+  const { takeover } = record
+  const crashes = crashesOf(record)
+  const nowMs = clock.now()
   const change: RecordChange = {
-    ...dueLater(record, clock.now(), ARRIVAL_MS),
+    ...dueLater(record, nowMs, Math.max(ARRIVAL_MS, patienceMs(record))),
     status: 'RETRYABLE',
     leaseUntil: undefined,
-    expiresAt: Math.ceil(clock.now() / 1000) + unfinishedRetentionSeconds,
+    expiresAt: unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs }),
+    ...(crashes > 0 && { crashes }),
     resumeAtMs: undefined,
     continuation: undefined,
   }

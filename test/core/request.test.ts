@@ -55,3 +55,16 @@ test('an unprotected execution runs with an operation of its own, and writes not
   expect(await execution.complete(1)).toEqual({ kind: 'unprotected' })
   expect(store.records()).toEqual([])
 })
+
+test('an unprotected step checks and obeys its options as any other', async () => {
+  const timed = engineOf(createIdempotency({ store, namespace: 'orders', random: () => 0 }))
+  const { operation } = timed.unprotected(timed.request({ ...common, key: 'own' }))
+  await expect(operation.step('', () => 1)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  let calls = 0
+  const work = () => {
+    calls++
+    if (calls === 1) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+    return 'done'
+  }
+  expect(await operation.step('charge', work, { retry: { maxAttempts: 2 } })).toBe('done')
+})

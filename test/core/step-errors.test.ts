@@ -20,7 +20,8 @@ function setUp() {
   return { idempotency, clock, memory, update, getParts, status }
 }
 
-const failFor = (faults: Fault[], calls: number) => faults.push(...Array.from({ length: calls }, () => 'not-applied' as const))
+const failFor = (faults: Fault[], calls: number) =>
+  faults.push(...Array.from({ length: calls }, () => 'not-applied' as const))
 
 describe('an operation whose step was tried', () => {
   const swallow = async (step: Operation['step']) => {
@@ -103,7 +104,9 @@ describe("an error of a step's own machinery leaves the operation to be resumed"
       void idempotency.run(ORDER, ({ step }) => step('mail', () => new Promise(() => begun()), options))
     })
     clock.advance(12_000)
-    await expect(idempotency.run(ORDER, ({ step }) => step('mail', vi.fn(), options))).rejects.toThrow('provider is down')
+    await expect(idempotency.run(ORDER, ({ step }) => step('mail', vi.fn(), options))).rejects.toThrow(
+      'provider is down',
+    )
     expect(status()).toBe('RETRYABLE')
   })
 
@@ -201,9 +204,7 @@ describe('the parts of a large step result', () => {
 test('a key that is valid for a time is not used when the clocks of two machines may disagree on its end', async () => {
   const { idempotency, clock, status } = setUp()
   await new Promise<void>((begun) => {
-    void idempotency.run(ORDER, ({ step }) =>
-      step('charge', () => new Promise(() => begun()), { keyValidSeconds: 60 }),
-    )
+    void idempotency.run(ORDER, ({ step }) => step('charge', () => new Promise(() => begun()), { keyValidSeconds: 60 }))
   })
   clock.advance(59_500)
   const work = vi.fn()

@@ -51,7 +51,9 @@ test('every TypeScript block of the README and the guides compiles', () => {
   expect(blocks.length).toBeGreaterThan(4)
   mkdirSync(WORKSPACE, { recursive: true })
   for (const { file, code } of blocks) writeFileSync(join(WORKSPACE, file), `${code}\nexport {}\n`)
-  const entry = (path: string) => [join(ROOT, 'lib', path, 'index.ts')]
+  const entry = (path: string) => [
+    path === '/cdk' ? join(ROOT, 'infra/constructs/index.ts') : join(ROOT, 'lib', path, 'index.ts'),
+  ]
   const names = Object.keys(
     (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object }).exports,
   )

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { fingerprintValue } from '../../lib/core/fingerprint.ts'
+import { canonicalJson } from '../../lib/core/json.ts'
 import { readRequest } from '../../lib/http/request/event.ts'
 import { fingerprinted } from '../../lib/http/request/fingerprint.ts'
-import { canonicalJson } from '../../lib/http/request/json.ts'
 import { type Asked, httpEvent, restEvent } from './events.ts'
 
 const ofEvent = (event: unknown) => fingerprinted(readRequest(event), fingerprintValue)

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../../core/errors.ts'
-import { show } from '../../core/guards.ts'
+import { refusePromise, show } from '../../core/guards.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import { fieldsOf } from '../fields.ts'
@@ -31,7 +31,7 @@ export async function refusalAnswer(
   operationId = '',
 ): Promise<HttpAnswer> {
   return refusal.kind === 'replay'
-    ? replayAnswer(settings, asked, refusal.outcome)
+    ? replayAnswer(settings, asked, refusal.outcome, operationId)
     : asWished(settings, asked, refusedAs(settings, asked.shape, refusal), operationId)
 }
 
@@ -84,23 +84,28 @@ async function asWished(
 }
 
 /** The stored answer of a finished operation, marked as a replay. A failure is always answered as it was. */
-async function replayAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome): Promise<HttpAnswer> {
+async function replayAnswer(
+  settings: HttpSettings,
+  asked: Asked,
+  outcome: Outcome,
+  operationId: string,
+): Promise<HttpAnswer> {
   const { refresh } = settings
   const { shape, event } = asked
-  const stored = storedAnswer(settings, asked, outcome)
+  const stored = storedAnswer(settings, asked, outcome, operationId)
   if (outcome.kind === 'failure' || refresh === undefined) return replayOf(shape, stored)
   const refreshed = wireResponse(shape, await refresh(stored, event))
   return replayOf(shape, { ...refreshed, ...(stored.stripped && { stripped: stored.stripped }) })
 }
 
-function storedAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome): StoredResponse {
+function storedAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome, operationId: string): StoredResponse {
   const { shape } = asked
   if (outcome.kind === 'failure') {
     return outcome.value === undefined ? failureProblem(shape, outcome.failure) : readStored(shape, outcome.value)
   }
   if (outcome.wire !== undefined) return readStored(shape, outcome.wire)
   if (!outcome.isCommitted) return readStored(shape, outcome.value)
-  return committedForm(settings, asked, outcome.value) ?? problem(shape, 'outcome-not-kept')
+  return committedForm(settings, asked, outcome.value, operationId) ?? problem(shape, 'outcome-not-kept')
 }
 
 /** A committed value as a response; `undefined` when none can be made of it. */
@@ -108,14 +113,17 @@ export function committedForm(
   settings: HttpSettings,
   { shape, event }: Asked,
   value: unknown,
+  operationId: string,
 ): StoredResponse | undefined {
+  const { engine, render } = settings
+  // Elsewhere an object without a status would be taken for an empty response of status 200.
+  if (render === undefined && shape !== 'http' && fieldsOf(value).statusCode === undefined) return undefined
   try {
-    return storedForm(
-      settings,
-      wireResponse(shape, settings.render === undefined ? value : settings.render(value, event)),
-    )
+    const response: unknown = render === undefined ? value : render(value, event)
+    refusePromise('render', [response])
+    return storedForm(settings, wireResponse(shape, response))
   } catch (error) {
-    settings.engine.report({ type: 'hook-failed', hook: 'render', error }, '')
+    if (render !== undefined) engine.report({ type: 'hook-failed', hook: 'render', error }, operationId)
     return undefined
   }
 }

@@ -46,7 +46,7 @@ export function readRequest(event: unknown): HttpRequest {
     })
   }
   throw new InvalidEventError(
-    'The event is no HTTP request of API Gateway, a Function URL or a load balancer. For queues use idempotentBatch, for anything else run or wrap.',
+    'The event is no HTTP request of API Gateway, a Function URL or a load balancer. For queues and streams use idempotentBatch, for single events idempotentEvent, for WebSocket messages, AppSync resolvers and anything else run or wrap.',
   )
 }
 

@@ -1,5 +1,5 @@
+import { canonicalJson } from '../../core/json.ts'
 import type { HttpRequest } from './event.ts'
-import { canonicalJson } from './json.ts'
 
 /**
  * Makes something of what the client asked for, as a value to fingerprint: method, path, query, media type and body.

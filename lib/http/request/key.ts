@@ -1,6 +1,9 @@
-/** What the key header says. */
+import { isLambdaOnceError } from '../../core/errors.ts'
+import type { KeyInput } from '../../core/identity.ts'
+
+/** What the request says of its key. */
 export type KeyReading =
-  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'key'; readonly key: KeyInput }
   | { readonly kind: 'missing-key' }
   | { readonly kind: 'invalid-key'; readonly why: string }
 
@@ -26,6 +29,18 @@ export function readKey(values: readonly string[]): KeyReading {
   return key === undefined ? { kind: 'missing-key' } : { kind: 'key', key }
 }
 
+/** The key that a function of the user's finds. Whether it can be one is for the engine to say. */
+export function selectedKey(select: () => KeyInput): KeyReading {
+  try {
+    const key = select()
+    const parts: readonly unknown[] = [key].flat()
+    return parts.length === 0 || parts.some(isMissing) ? { kind: 'missing-key' } : { kind: 'key', key }
+  } catch (error) {
+    if (isLambdaOnceError(error, 'INVALID_KEY')) return { kind: 'invalid-key', why: error.message }
+    throw error
+  }
+}
+
 /**
  * One member of a list of strings (RFC 8941, sections 3.1 and 3.3.3), and the comma or the end behind it. Written out
  * here because a whole parser of structured fields would be a third of this package's HTTP code.
@@ -42,6 +57,10 @@ function membersOf(value: string): readonly string[] | undefined {
     members.push(text.replace(/\\(.)/g, '$1'))
     if (separator === '') return members
   }
+}
+
+function isMissing(part: unknown): boolean {
+  return part === undefined || part === null || (typeof part === 'string' && part.trim() === '')
 }
 
 /** Only spaces and tabs may surround a header's value (RFC 9110, section 5.6.3); a line break is a control character. */

@@ -1,0 +1,8 @@
+export { eventBridgeEvent } from '../sources/eventbridge.ts'
+export { s3Notification } from '../sources/s3.ts'
+export { snsNotification } from '../sources/sns.ts'
+export { eventHandler } from './handler.ts'
+export { idempotentEvent } from './middleware.ts'
+export type { EventContext, IdempotentEventOptions } from './options.ts'
+export type { EventParts, EventSource } from './source.ts'
+export { asyncInvoke, eventBridge, s3, sns } from './sources.ts'

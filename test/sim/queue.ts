@@ -1,0 +1,155 @@
+import type { Context, SQSRecord } from 'aws-lambda'
+import type { Asker, Names } from './client.ts'
+import type { FailureReason } from '../../lib/batch/index.ts'
+import type { Order } from './recipes.ts'
+import { QUEUE_URL, type World } from './world.ts'
+
+interface Message {
+  readonly messageId: string
+  readonly order: Order
+  readonly attributes: Readonly<Record<string, string>>
+  visibleAtMs: number
+  isDeleted: boolean
+  receives: number
+  /** Asking again brings nothing else. */
+  isFinal: boolean
+}
+
+const QUEUE_ARN = 'arn:aws:sqs:eu-central-1:111122223333:work'
+/** Longer than any invocation, as it should be. */
+const VISIBILITY_MS = 40_000
+
+/** A standard queue and its event source mapping: at least once, in any order, in batches. */
+export function startQueue(
+  world: World,
+  { idOf, isAlone }: Names,
+): { send(order: Order): Asker; readonly isEmpty: boolean } {
+  const { scheduler, chance, plan, judge, subject, say } = world
+  const messages: Message[] = []
+  let sent = 0
+
+  function enqueue(order: Order, attributes: Message['attributes'], delayMs: number): Message {
+    const message: Message = {
+      messageId: `m${++sent}`,
+      order,
+      attributes,
+      visibleAtMs: scheduler.nowMs + delayMs,
+      isDeleted: false,
+      receives: 0,
+      isFinal: false,
+    }
+    messages.push(message)
+    scheduler.after(delayMs + chance.between(1, 200), receive)
+    // A standard queue delivers some messages twice.
+    if (world.isStormy && chance.happens(0.2)) scheduler.after(delayMs + chance.between(1, 20_000), () => deliver([message]))
+    return message
+  }
+
+  function receive(): void {
+    const visible = messages.filter(({ isDeleted, visibleAtMs }) => !isDeleted && visibleAtMs <= scheduler.nowMs)
+    if (visible.length === 0) return
+    const first = chance.between(0, visible.length - 1)
+    deliver([...visible.slice(first), ...visible.slice(0, first)].slice(0, chance.between(1, 4)))
+  }
+
+  function deliver(batch: readonly Message[]): void {
+    for (const message of batch) hide(message, VISIBILITY_MS)
+    const remainingMs = plan.lease === 'deadline' ? chance.between(5_000, 20_000) : undefined
+    const { process, idempotency, context } = world.spawn('worker', remainingMs)
+    for (const message of batch) message.receives++
+    say(`${process.name} receives ${batch.map(({ messageId, order }) => `${messageId} (${order.key})`).join(', ')}`)
+    const handler = subject.batchHandler<Order>(
+      {
+        idempotency,
+        key: ({ body }) => body.key,
+        scope: ({ body }) => body.scope,
+        onFailure: ({ why, error, record }) => {
+          const message = batch.find(({ messageId }) => messageId === record.messageId)
+          if (message !== undefined) judgeFailure(message, why)
+          say(`${process.name}: failed, ${why} ${error instanceof Error ? error.message : ''}`)
+          if (error instanceof TypeError || subject.isLambdaOnceError(error, 'INVALID_OPTION')) {
+            judge.broken('no unexpected error', String((error as Error).stack))
+          }
+        },
+        redrive: { queueUrl: QUEUE_URL },
+      },
+      (record, operation) => world.work(process, operation, record.body),
+    )
+    handler({ Records: batch.map(recordOf) }, (context ?? {}) as Context).then(
+      ({ batchItemFailures }) => {
+        process.end()
+        const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
+        for (const message of batch) if (!failed.has(message.messageId)) acknowledge(message)
+        for (const message of batch) if (failed.has(message.messageId)) hide(message, chance.between(100, VISIBILITY_MS))
+      },
+      (error: unknown) => {
+        process.end()
+        judge.broken('no unexpected error', String(error instanceof Error ? error.stack : error))
+      },
+    )
+  }
+
+  function judgeFailure(message: Message, why: FailureReason): void {
+    if (why === 'mismatch' && isAlone(message.order)) {
+      judge.broken('no foreign answer', `${message.messageId}: a mismatch with itself`)
+    }
+    message.isFinal = why === 'mismatch' || why === 'failed-before' || (why === 'unknown' && world.isLeftUnknown)
+  }
+
+  function hide(message: Message, ms: number): void {
+    message.visibleAtMs = scheduler.nowMs + ms
+    scheduler.after(ms + 1, receive)
+  }
+
+  function acknowledge(message: Message): void {
+    const truth = judge.truthOf(idOf(message.order))
+    const isLeftTo = truth.wasSuspended || truth.completions.length > 0
+    if (!isLeftTo) judge.broken('no lost message', `${message.messageId} was deleted, and ${message.order.key} is not done`)
+    // A deletion may be lost, too.
+    if (world.isStormy && chance.happens(0.1)) return
+    message.isDeleted = true
+    say(`${message.messageId} is deleted`)
+  }
+
+  world.onQueued(({ text, attributes, messageId, operationId, notBeforeMs = 0 }) => {
+    const own = { ...attributes, 'Idempotency-Key': attributes['Idempotency-Key'] ?? messageId, 'Operation-Id': operationId }
+    const delayMs = Math.min(900_000, Math.max(0, notBeforeMs - scheduler.nowMs))
+    enqueue(JSON.parse(text) as Order, own, Math.ceil(delayMs / 1000) * 1000)
+  })
+
+  return {
+    send(order) {
+      const message = enqueue(order, {}, chance.between(0, 30_000))
+      return {
+        order,
+        get isDone() {
+          return message.isDeleted || message.isFinal
+        },
+      }
+    },
+    get isEmpty() {
+      return messages.every(({ isDeleted, isFinal }) => isDeleted || isFinal)
+    },
+  }
+}
+
+function recordOf({ messageId, order, attributes, receives }: Message): SQSRecord {
+  return {
+    messageId,
+    receiptHandle: `${messageId}.${receives}`,
+    body: JSON.stringify(order),
+    attributes: {
+      ApproximateReceiveCount: String(receives),
+      SentTimestamp: '0',
+      SenderId: 'sim',
+      ApproximateFirstReceiveTimestamp: '0',
+    },
+    messageAttributes: Object.fromEntries(
+      Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'String' as const }]),
+    ),
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: QUEUE_ARN,
+    awsRegion: 'eu-central-1',
+  }
+}

@@ -1,0 +1,115 @@
+import type { BesideItem, OperationRecord, Store } from '../../lib/index.ts'
+import type { MemoryStore, Transact } from '../../lib/memory/index.ts'
+import type { Network } from './network.ts'
+import type { Process } from './process.ts'
+import type { Subject } from './subject.ts'
+
+/** Who writes. */
+export interface Actor {
+  readonly process: Process
+  readonly role: 'worker' | 'reconciler' | 'operator' | 'signaller' | 'relay'
+}
+
+/** Sees every write at the moment it is applied. */
+export interface TableWatcher {
+  wrote(id: string, before: OperationRecord | undefined, after: OperationRecord | undefined, actor: Actor): void
+  /** The caller's own writes of a commit are about to be applied. */
+  committing(id: string, actor: Actor): void
+  /** An item was put into the outbox. */
+  outboxed(id: string, item: BesideItem): void
+  deleted(record: OperationRecord): void
+}
+
+/** The one table, as the service has it. */
+export interface Table {
+  readonly memory: MemoryStore
+  /** The store as one process reaches it. */
+  storeFor(actor: Actor): Store
+  /** Deletes what TTL may delete now. */
+  expire(nowMs: number, isHit: () => boolean): void
+}
+
+export function createTable(
+  subject: Subject,
+  network: Network,
+  watcher: TableWatcher,
+  judgeWrites: Transact,
+): Table {
+  let committing: { readonly id: string; readonly actor: Actor } | undefined
+  const memory = subject.memoryStore({
+    transact(writes) {
+      const conflicts = judgeWrites(writes)
+      if ((conflicts ?? []).length === 0 && committing !== undefined && writes.length > 0) {
+        watcher.committing(committing.id, committing.actor)
+      }
+      return conflicts
+    },
+  })
+  const failure = {
+    mayRepeat: true,
+    lost: () => new subject.StoreError('The answer was lost.', { retryable: true }),
+    throttled: () => new subject.StoreError('Throttled.', { retryable: true }),
+  }
+
+  function storeFor(actor: Actor): Store {
+    const { process } = actor
+    const read = <T>(what: string, send: () => Promise<T>) => network.call(process, what, send, failure)
+
+    /** A write of the record: the watcher sees what it did. */
+    const write = <T>(what: string, id: string, send: () => Promise<T>) =>
+      network.call(
+        process,
+        what,
+        async () => {
+          const before = await memory.get(id)
+          committing = { id, actor }
+          const answer = await send()
+          committing = undefined
+          watcher.wrote(id, before, await memory.get(id), actor)
+          return answer
+        },
+        failure,
+      )
+
+    return {
+      put: (record, condition) => write(`put ${condition.kind}`, record.id, () => memory.put(record, condition)),
+      update: (id, change, condition) =>
+        write(`update to ${change.status} if ${condition.kind}`, id, () => memory.update(id, change, condition)),
+      get: (id) => read('get', () => memory.get(id)),
+      prepare(id, writes, beside) {
+        const prepared = memory.prepare(id, writes, beside)
+        let isAnnounced = false
+        return {
+          commit: (change, condition, requestToken) =>
+            write(`commit to ${change.status} if ${condition.kind}`, id, async () => {
+              const answer = await prepared.commit(change, condition, requestToken)
+              // A repetition under the same request token is answered, and not applied again.
+              if (answer.kind === 'applied' && !isAnnounced) {
+                isAnnounced = true
+                for (const item of beside) if (item.sk.startsWith(subject.OUTBOX_PREFIX)) watcher.outboxed(id, item)
+              }
+              return answer
+            }),
+        }
+      },
+      putBeside: (id, item) => read('putBeside', () => memory.putBeside(id, item)),
+      updateBeside: (...args) => read('updateBeside', () => memory.updateBeside(...args)),
+      listBeside: (...args) => read('listBeside', () => memory.listBeside(...args)),
+      listDue: (...args) => read('listDue', () => memory.listDue(...args)),
+      putParts: (parts) => read('putParts', () => memory.putParts(parts)),
+      getParts: (...args) => read('getParts', () => memory.getParts(...args)),
+    }
+  }
+
+  return {
+    memory,
+    storeFor,
+    expire(nowMs, isHit) {
+      for (const record of memory.records()) {
+        if (record.expiresAt === undefined || record.expiresAt > Math.floor(nowMs / 1000) || !isHit()) continue
+        memory.remove(record.id)
+        watcher.deleted(record)
+      }
+    },
+  }
+}

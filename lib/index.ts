@@ -48,6 +48,8 @@ export type {
   OperationEvent,
   Random,
   Rejection,
+  Timed,
+  Traced,
 } from './core/ports.ts'
 export type { Receipt, ReceiptKind } from './core/receipts.ts'
 export {
@@ -86,4 +88,5 @@ export {
   type WriteConflict,
 } from './core/store.ts'
 export type { DelayUntil, Suspension } from './core/suspension.ts'
+export type { Trace, TraceEnd, TracedPart, Tracing } from './core/tracing.ts'
 export type { OutboxMessage, OutboxTarget } from './outbox/message.ts'

@@ -1,7 +1,8 @@
 import type { Context } from 'aws-lambda'
 import { remainingTimeMs } from '../core/invocation.ts'
 import type { Delivery } from './delivery.ts'
-import type { BatchSettings, RecordHandler } from './options.ts'
+import type { RecordHandler } from './options.ts'
+import type { BatchSettings } from './settings.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 
 /** Claims and runs one record, unless the invocation is nearly over: the one place where a batch makes claims. */

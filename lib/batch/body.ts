@@ -1,8 +1,8 @@
 import { InvalidEventError } from '../core/errors.ts'
 import { refusePromise } from '../core/guards.ts'
 import type { Rejection } from '../core/ports.ts'
-import type { BatchSettings } from './options.ts'
 import { pathsOf } from './schema.ts'
+import type { BatchSettings } from './settings.ts'
 
 /** What was read of a record, or why it could not be. */
 export type Reading<T> =

@@ -3,7 +3,7 @@ import type { OperationRequest } from '../core/execution.ts'
 import { sendable } from '../core/redrive.ts'
 import { CONTINUATION_ATTRIBUTE, MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE } from '../outbox/message.ts'
 import { nonEmpty } from '../sources/fields.ts'
-import type { RedriveOption } from './source.ts'
+import type { RedriveOption } from './sources/source.ts'
 
 /** SQS takes ten attributes in a message; three of a continuation are its own. */
 const MAX_COPIED_ATTRIBUTES = 7

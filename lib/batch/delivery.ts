@@ -8,8 +8,9 @@ import type { Rejection } from '../core/ports.ts'
 import type { RequestParts } from '../core/request.ts'
 import type { Content } from '../sources/content.ts'
 import { poison, type Reading, readBody } from './body.ts'
-import type { BatchRecord, BatchSettings } from './options.ts'
-import type { Identifier } from './source.ts'
+import type { BatchRecord } from './options.ts'
+import type { BatchSettings } from './settings.ts'
+import type { Identifier } from './sources/source.ts'
 
 /** One content of a record as it was delivered, and what it asks for. Computed once: handlers may change the record. */
 export type Delivery<B, R> = {

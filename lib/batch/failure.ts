@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda'
 import { remainingTimeMs } from '../core/invocation.ts'
 import type { Rejection } from '../core/ports.ts'
 import type { Delivery } from './delivery.ts'
-import type { BatchSettings } from './options.ts'
+import type { BatchSettings } from './settings.ts'
 import type { FailureReason, Verdict } from './verdict.ts'
 
 /** SQS allows no longer visibility timeout: twelve hours. */

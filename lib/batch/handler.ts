@@ -1,15 +1,14 @@
 import type { Context, SQSRecord } from 'aws-lambda'
-import {
-  type IdempotentBatchOptions,
-  type ParsedBatchOptions,
-  type RecordHandler,
-  recordHandler,
-  resolveBatchOptions,
-  type SourcedBatchOptions,
-  type ValidatedBatchOptions,
+import type {
+  IdempotentBatchOptions,
+  ParsedBatchOptions,
+  RecordHandler,
+  SourcedBatchOptions,
+  ValidatedBatchOptions,
 } from './options.ts'
 import { runBatch } from './run.ts'
-import type { BatchAnswer, EventOf } from './source.ts'
+import { recordHandler, resolveBatchOptions } from './settings.ts'
+import type { BatchAnswer, EventOf } from './sources/source.ts'
 
 /**
  * A Lambda handler for a queue or a stream, without Middy; otherwise the same as `idempotentBatch` with `eachRecord`.

@@ -4,16 +4,7 @@ export { eventBridgeEvent } from '../sources/eventbridge.ts'
 export { KEY_ATTRIBUTE } from '../sources/key-attribute.ts'
 export { s3Notification } from '../sources/s3.ts'
 export { snsNotification } from '../sources/sns.ts'
-export {
-  type DynamoStreamOptions,
-  dynamoStream,
-  type ItemChange,
-  isTtlRemoval,
-  type StreamRecord,
-} from './dynamo-stream.ts'
 export { type BatchHandler, batchHandler } from './handler.ts'
-export { kafka, type TopicRecord } from './kafka.ts'
-export { kinesis } from './kinesis.ts'
 export {
   type BatchContext,
   type BatchMiddleware,
@@ -33,7 +24,16 @@ export {
   type ValidatedBatchOptions,
 } from './options.ts'
 export type { SchemaIssue, SchemaResult, StandardSchema } from './schema.ts'
-export type { BatchAnswer, EventOf, Identifier, RedriveOption, Source, TopicPosition } from './source.ts'
-export { sqs } from './sqs.ts'
-export type { UnwrapOptions } from './unwrap.ts'
+export {
+  type DynamoStreamOptions,
+  dynamoStream,
+  type ItemChange,
+  isTtlRemoval,
+  type StreamRecord,
+} from './sources/dynamo-stream.ts'
+export { kafka, type TopicRecord } from './sources/kafka.ts'
+export { kinesis } from './sources/kinesis.ts'
+export type { BatchAnswer, EventOf, Identifier, RedriveOption, Source, TopicPosition } from './sources/source.ts'
+export { sqs } from './sources/sqs.ts'
+export type { UnwrapOptions } from './sources/unwrap.ts'
 export type { FailureReason } from './verdict.ts'

@@ -3,17 +3,16 @@ import type { Context, SQSRecord } from 'aws-lambda'
 import { InvalidOptionError } from '../core/errors.ts'
 import { show } from '../core/guards.ts'
 import { contextWith } from '../core/invocation.ts'
-import {
-  type IdempotentBatchOptions,
-  type ParsedBatchOptions,
-  type RecordHandler,
-  recordHandler,
-  resolveBatchOptions,
-  type SourcedBatchOptions,
-  type ValidatedBatchOptions,
+import type {
+  IdempotentBatchOptions,
+  ParsedBatchOptions,
+  RecordHandler,
+  SourcedBatchOptions,
+  ValidatedBatchOptions,
 } from './options.ts'
 import { runBatch } from './run.ts'
-import type { BatchAnswer, EventOf } from './source.ts'
+import { recordHandler, resolveBatchOptions } from './settings.ts'
+import type { BatchAnswer, EventOf } from './sources/source.ts'
 
 /** Where the middleware leaves the batch of the invocation for {@link eachRecord}. */
 export const BATCH: unique symbol = Symbol.for('lambda-once.batch')

@@ -4,9 +4,10 @@ import { InvalidEventError } from '../core/errors.ts'
 import { attempt } from './attempt.ts'
 import { type Delivery, readDeliveries } from './delivery.ts'
 import { noteFailure } from './failure.ts'
-import type { BatchSettings, RecordHandler } from './options.ts'
+import type { RecordHandler } from './options.ts'
 import { planTurns, type Turn } from './plan.ts'
-import type { BatchAnswer, Source } from './source.ts'
+import type { BatchSettings } from './settings.ts'
+import type { BatchAnswer, Source } from './sources/source.ts'
 import type { Verdict } from './verdict.ts'
 
 /**

@@ -8,8 +8,8 @@ import type { Settings } from './options.ts'
 import { ANSWER_RESERVE_MS, backOff } from './persist.ts'
 import type { Moment, OperationRecord } from './record.ts'
 import { nextHop, storeRedrive } from './redrive.ts'
-import { type Refusal, refuse, storeUnavailable } from './refusal.ts'
-import type { Report } from './report.ts'
+import { originOf, type Refusal, refuse, storeUnavailable } from './refusal.ts'
+import type { Report, Reported } from './report.ts'
 import type { RecordChange, StandingCondition, WriteAnswer } from './store.ts'
 
 /** What a claim comes to. */
@@ -17,7 +17,8 @@ export type Claim = { readonly kind: 'claimed'; readonly execution: Execution } 
 
 /** What a claim of the record itself comes to. */
 export type RecordClaim =
-  | { readonly kind: 'held'; readonly record: HeldRecord }
+  /** `from`: the record that was taken over, where there was one. */
+  | { readonly kind: 'held'; readonly record: HeldRecord; readonly from: OperationRecord | undefined }
   /** A record stands against it, and allows no claim. */
   | { readonly kind: 'standing'; readonly seen: OperationRecord; readonly decision: Standing }
   | Refusal
@@ -33,7 +34,7 @@ export async function claim(settings: Settings, report: Report, request: Operati
   switch (claimed.kind) {
     case 'held': {
       const { record } = claimed
-      report({ type: record.attempt === 1 ? 'claimed' : 'taken-over', attempt: record.attempt }, record.id)
+      report(beginning(claimed), record.id)
       return { kind: 'claimed', execution: createExecution(settings, report, request, record) }
     }
     case 'standing':
@@ -41,6 +42,12 @@ export async function claim(settings: Settings, report: Report, request: Operati
     default:
       return claimed
   }
+}
+
+/** How an attempt begins: anew, after one that ended without a word, or after one that left it to be continued. */
+function beginning({ record: { attempt }, from }: Extract<RecordClaim, { kind: 'held' }>): Reported {
+  if (from === undefined) return { type: 'claimed', attempt }
+  return { type: from.status === 'IN_PROGRESS' ? 'taken-over' : 'resumed', attempt, ...originOf(from) }
 }
 
 /**
@@ -53,6 +60,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
   const claimant: Claimant = { token, fingerprint: request.fingerprint }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
   let giveUpOn: OperationRecord | undefined
+  let from: OperationRecord | undefined
   // Those who continue an operation know that it was begun.
   let hasBegun = request.isReconciled === true || request.continuationId !== undefined
   let failure: unknown
@@ -73,7 +81,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
       }
       if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
       giveUpOn = undefined
-      if (answer.applied) return { kind: 'held', record: wanted }
+      if (answer.applied) return { kind: 'held', record: wanted, from }
       if (failure !== undefined) {
         if (request.deadlineMs !== undefined && clock.now() >= request.deadlineMs - ANSWER_RESERVE_MS) throw failure
         await backOff(settings, round)
@@ -83,6 +91,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
       if (seen === undefined) {
         if (request.isReconciled) break
         hasBegun = false
+        from = undefined
         wanted = fresh()
         attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
         continue
@@ -92,8 +101,9 @@ export async function claimRecord(settings: Settings, report: Report, request: O
       hasBegun = decision.kind !== 'replace'
       switch (decision.kind) {
         case 'claimed':
-          return { kind: 'held', record: { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil } }
+          return { kind: 'held', record: { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil }, from }
         case 'replace':
+          from = undefined
           wanted = fresh(seen.createdAtMs + 1)
           attempt = () => store.put(wanted, seenExactly)
           continue
@@ -105,6 +115,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
             continue
           }
           const next = takenOver(settings, request, token, seen)
+          from = seen
           wanted = next
           attempt = () => store.update(request.id, takeoverChange(next), seenExactly)
           continue
@@ -169,7 +180,7 @@ async function freshRecords(
   token: string,
 ): Promise<(notBeforeMs?: number) => HeldRecord> {
   const { clock, takeover } = settings
-  const { id, fingerprint, metadata, redrive, deadlineMs, admissionMs } = request
+  const { id, fingerprint, metadata, redrive, deadlineMs, admissionMs, trace } = request
   const stored =
     redrive?.atClaim === true
       ? await storeRedrive(settings, redrive, unfinishedLifetime(settings, takeover, deadlineMs))
@@ -191,6 +202,7 @@ async function freshRecords(
       steps: {},
       ...(metadata !== undefined && { metadata }),
       ...(stored !== undefined && { redrive: stored }),
+      ...(trace !== undefined && { trace }),
       schema: 1 as const,
     }
     return { ...record, ...presentDue(settings, record, nowMs) }
@@ -222,6 +234,7 @@ function takenOver(settings: Settings, request: OperationRequest, token: string,
     ...kept,
     ...(request.isReconciled && { isReconciled: true as const }),
     ...(crashesOf(seen) > 0 && { crashes: crashesOf(seen) }),
+    ...(request.trace !== undefined && { trace: request.trace }),
     status: 'IN_PROGRESS' as const,
     attempt: seen.attempt + 1,
     token,
@@ -247,6 +260,7 @@ function takeoverChange(next: HeldRecord): RecordChange {
     canProbe: undefined,
     isReconciled: next.isReconciled,
     ...(next.crashes !== undefined && { crashes: next.crashes }),
+    ...(next.trace !== undefined && { trace: next.trace }),
     ...(next.dueShard !== undefined && { dueShard: next.dueShard, dueAtMs: next.dueAtMs }),
   }
 }
@@ -265,7 +279,7 @@ function crashedTooOften(settings: Settings, id: string, crashes: number): Recor
   return { status: 'UNKNOWN', leaseUntil: undefined, expiresAt: undefined, updatedAtMs, crashes, ...due }
 }
 
-function unknownNow(report: Report, request: OperationRequest, { attempt }: OperationRecord): Refusal {
-  report({ type: 'unknown', attempt }, request.id)
+function unknownNow(report: Report, request: OperationRequest, seen: OperationRecord): Refusal {
+  report({ type: 'unknown', attempt: seen.attempt, ...originOf(seen) }, request.id)
   return { kind: 'unknown' }
 }

@@ -114,7 +114,7 @@ export function createCommitting(
       if (!isCommitted(answer, change)) throw refusalOf(answer)
       outcome = { kind: 'value', value: kept, isCommitted: true }
       exit.committed()
-      report({ type: 'completed', attempt, ...skippedIn(answer) }, id)
+      report({ type: 'completed', attempt, durationMs: clock.now() - held.updatedAtMs, ...skippedIn(answer) }, id)
       return value
     })
   }

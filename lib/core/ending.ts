@@ -63,6 +63,7 @@ export function createExit(
 ): Exit {
   let isOver = false
   const { attempt, id } = record
+  const durationMs = () => settings.clock.now() - record.updatedAtMs
 
   function leave(): void {
     isOver = true
@@ -109,12 +110,12 @@ export function createExit(
         }
         if (answer.kind === 'done') {
           const ending = done()
-          report({ type: ending.kind === 'recorded' ? ending.as : 'suspended', attempt }, id)
+          report({ type: ending.kind === 'recorded' ? ending.as : 'suspended', attempt, durationMs: durationMs() }, id)
           return ending
         }
         if (answer.kind === 'lost') {
           lease.watch.lost()
-          report({ type: 'lease-lost', attempt }, id)
+          report({ type: 'lease-lost', attempt, durationMs: durationMs() }, id)
         }
         return await standing(answer.record)
       } catch (error) {

@@ -9,6 +9,7 @@ import type { OperationRecord } from './record.ts'
 import type { Refusal } from './refusal.ts'
 import { createReport, type Report } from './report.ts'
 import { operationRequest, type RequestParts } from './request.ts'
+import { beginTrace, traced } from './traced.ts'
 import { unprotectedExecution } from './unprotected.ts'
 
 /** The protocol over one set of options. The HTTP and batch shells are built on it. */
@@ -52,7 +53,7 @@ export type Answer<T> =
 export function createEngine(settings: Settings): Engine {
   const report = createReport(settings)
 
-  async function claimOrRunOpen(request: OperationRequest): Promise<Claim> {
+  async function claimOrRunOpen(request: OperationRequest, report: Report): Promise<Claim> {
     const { deadlineMs } = request
     const store = deadlineMs === undefined ? settings.store : storeUntil(settings.store, settings.clock, deadlineMs)
     const answer = await claimPatiently({ ...settings, store }, report, request)
@@ -61,11 +62,16 @@ export function createEngine(settings: Settings): Engine {
     return { kind: 'claimed', execution: unprotectedExecution(settings, request) }
   }
 
+  function claimTraced(request: OperationRequest): Promise<Claim> {
+    const trace = beginTrace(settings, request.id)
+    return trace === undefined ? claimOrRunOpen(request, report) : traced(trace, request, report, claimOrRunOpen)
+  }
+
   return Object.freeze({
     settings,
     report,
     request: (parts: RequestParts) => operationRequest(settings, parts),
-    claim: claimOrRunOpen,
+    claim: claimTraced,
     unprotected: (request: OperationRequest) => unprotectedExecution(settings, request),
     execute,
     recover<T>(
@@ -84,7 +90,7 @@ export function createEngine(settings: Settings): Engine {
     request: OperationRequest,
     work: (operation: Operation) => T | PromiseLike<T>,
   ): Promise<Answer<T>> {
-    const claimed = await claimOrRunOpen(request)
+    const claimed = await claimTraced(request)
     if (claimed.kind !== 'claimed') return claimed
     const { execution } = claimed
     const { attempt } = execution
@@ -92,7 +98,7 @@ export function createEngine(settings: Settings): Engine {
     let ending: Ending
     execution.entered()
     try {
-      value = await work(execution.operation)
+      value = await execution.within(() => work(execution.operation))
       ending = await execution.complete(value)
     } catch (error) {
       ending = await execution.reject(error)

@@ -37,6 +37,8 @@ export interface OperationRequest {
   readonly admissionMs?: number
   /** The continuation that this delivery is. */
   readonly continuationId?: string
+  /** The trace context of this delivery, written with the claim. */
+  readonly trace?: string
 }
 
 /** The right to run, won by a claim, and the duty to end it with exactly one of the methods that answer an {@link Ending}. */
@@ -45,6 +47,8 @@ export interface Execution {
   readonly attempt: number
   /** The work is about to be called: from now on an error may follow an effect. */
   entered(): void
+  /** Calls the work, where whoever follows the operation wants it to run. */
+  within<T>(work: () => T | PromiseLike<T>): Promise<T>
   /**
    * Stores the value. One that cannot be stored ends the operation as failed, never as run-again.
    * After a commit the value has to be the committed one, or none; with `formOf` it is the final form of an answer, and
@@ -219,6 +223,7 @@ export function createExecution(
     entered() {
       entered = true
     },
+    within: async <T>(work: () => T | PromiseLike<T>): Promise<T> => work(),
     complete,
     get committed() {
       const { outcome } = committing

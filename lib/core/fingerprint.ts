@@ -29,7 +29,12 @@ export function fingerprintOf(bytes: string | Uint8Array): string {
  * @throws InvalidInputError naming the path of a value that has no canonical form.
  */
 export function fingerprintValue(value: unknown): string {
-  return fingerprintOf(canonicalText(canonicalForm(value, '$', new Set())))
+  try {
+    return fingerprintOf(canonicalText(canonicalForm(value, '$', new Set())))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new InvalidInputError('The input cannot be fingerprinted: it is nested too deeply.')
+  }
 }
 
 /** RFC 8785 text of a form made of arrays, plain objects, tagged strings, numbers, booleans and null. */
@@ -46,7 +51,7 @@ export function canonicalText(form: unknown): string {
 function canonicalForm(value: unknown, path: string, open: Set<object>): unknown {
   switch (typeof value) {
     case 'string':
-      return `s${value}`
+      return textForm(value)
     case 'boolean':
       return value
     case 'number':
@@ -88,11 +93,20 @@ function canonicalObject(value: object, path: string, open: Set<object>): unknow
       `The input cannot be fingerprinted: ${path} is an instance of ${name}. Give plain data, or choose the fields that matter.`,
     )
   }
-  const form: Record<string, unknown> = Object.create(null)
-  for (const [name, item] of Object.entries(value)) {
-    if (item !== undefined) form[name] = canonicalForm(item, `${path}.${name}`, open)
+  const members = Object.entries(value).flatMap(([name, item]) =>
+    item === undefined ? [] : [[name, canonicalForm(item, `${path}.${name}`, open)] as const],
+  )
+  if (members.every(([name]) => name.isWellFormed())) {
+    const form: Record<string, unknown> = Object.create(null)
+    for (const [name, item] of members) form[name] = item
+    return form
   }
-  return form
+  return ['object', ...sorted(members.map(([name, form]) => [textForm(name), form]))]
+}
+
+/** RFC 8785 has no text for a lone surrogate, as one is left of an emoji that was cut in two; it counts by its escape. */
+function textForm(text: string): string {
+  return text.isWellFormed() ? `s${text}` : `e${JSON.stringify(text)}`
 }
 
 function sorted(forms: readonly unknown[]): unknown[] {

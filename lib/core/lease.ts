@@ -111,7 +111,10 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
     const change = (): RecordChange => {
       const nowMs = clock.now()
       // A renewal leaves the index alone, which would cost two more writes; a reconciler that looks sees the lease.
-      const due = intent === 'extend' ? {} : dueFrom(settings, id, recordDueAtMs({ ...fields, takeover, attempt: record.attempt }, nowMs))
+      const due =
+        intent === 'extend'
+          ? {}
+          : dueFrom(settings, id, recordDueAtMs({ ...fields, takeover, attempt: record.attempt }, nowMs))
       return { ...fields, leaseUntil: fields.leaseUntil, updatedAtMs: nowMs, ...due }
     }
     for (;;) {

@@ -6,6 +6,7 @@ import type { Operation } from './operation.ts'
 import type { Clock, NewId, Observer, Random } from './ports.ts'
 import type { TakeoverPolicy } from './record.ts'
 import type { Store } from './store.ts'
+import type { Tracing } from './tracing.ts'
 
 /** Options of `createIdempotency`. */
 export interface IdempotencyOptions {
@@ -86,6 +87,8 @@ export interface IdempotencyOptions {
   readonly receiptRetentionSeconds?: number
   /** Sees every event. */
   readonly observer?: Observer
+  /** Follows every delivery, such as `openTelemetry(tracer)`. */
+  readonly tracing?: Tracing
   /** @defaultValue the system's clock */
   readonly clock?: Clock
   /** @defaultValue `crypto.randomUUID` */
@@ -141,6 +144,7 @@ export interface Settings {
   readonly reconcilerShards: number
   readonly receiptRetentionSeconds: number | undefined
   readonly observer: Observer | undefined
+  readonly tracing: Tracing | undefined
   readonly clock: Clock
   readonly newId: NewId
   readonly random: Random
@@ -183,6 +187,7 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
       integerOption('reconcilerShards', options.reconcilerShards, 0, 1_000) ?? DEFAULTS.reconcilerShards,
     receiptRetentionSeconds: seconds('receiptRetentionSeconds', 1),
     observer: functionOption('observer', options.observer),
+    tracing: tracingOption(options.tracing),
     clock: options.clock ?? systemClock,
     newId: functionOption('newId', options.newId) ?? (() => crypto.randomUUID()),
     random: functionOption('random', options.random) ?? Math.random,
@@ -215,10 +220,16 @@ const OPTION_NAMES: readonly string[] = [
   'reconcilerShards',
   'receiptRetentionSeconds',
   'observer',
+  'tracing',
   'clock',
   'newId',
   'random',
 ]
+
+function tracingOption(tracing: Tracing | undefined): Tracing | undefined {
+  if (tracing === undefined || typeof tracing?.begin === 'function') return tracing
+  throw new InvalidOptionError(`tracing must be a Tracing, such as openTelemetry(tracer); got ${show(tracing)}.`)
+}
 
 function inFlightOption(value: unknown): number {
   if (value === undefined || value === 'reject') return 0

@@ -28,30 +28,36 @@ export type Rejection =
   /** An earlier record of its group has failed. */
   | 'order'
 
+/** What an event tells of the attempt that has ended. */
+export interface Timed {
+  /** ms since the claim of this attempt. Absent: no attempt has ended, as with an admission's key. */
+  readonly durationMs?: number
+}
+
+/** What an event tells of the execution that the record found is of. */
+export interface Traced {
+  /** Its trace context, a W3C `traceparent`. Absent: it was not traced. */
+  readonly origin?: string
+}
+
 /** What happened to an operation. Names the operation by its id; never carries a key, a principal or a body. */
 export type OperationEvent = {
   readonly namespace: string
   readonly operationId: string
   readonly atMs: number
 } & (
-  | {
-      readonly type:
-        | 'claimed'
-        | 'taken-over'
-        | 'failed'
-        | 'resumable'
-        | 'released'
-        | 'suspended'
-        | 'settled'
-        | 'signalled'
-      readonly attempt: number
-    }
+  | { readonly type: 'claimed' | 'settled' | 'signalled'; readonly attempt: number }
+  /** `taken-over`: the attempt before ended without a word; `resumed`: it said that it is to be continued. */
+  | ({ readonly type: 'taken-over' | 'resumed'; readonly attempt: number } & Traced)
+  | ({ readonly type: 'failed' | 'resumable' | 'released' | 'suspended'; readonly attempt: number } & Timed)
   /** `skippedWrites`: the writes of a commit, by index, that were left out because their item is newer. */
-  | { readonly type: 'completed'; readonly attempt: number; readonly skippedWrites?: readonly number[] }
-  | { readonly type: 'replayed'; readonly attempt: number; readonly status: 'COMPLETED' | 'FAILED' }
-  | { readonly type: 'conflicted'; readonly attempt: number; readonly leaseUntil?: number }
-  | { readonly type: 'mismatched' | 'waiting' | 'unknown'; readonly attempt: number }
-  | { readonly type: 'lease-lost'; readonly attempt: number }
+  | ({ readonly type: 'completed'; readonly attempt: number; readonly skippedWrites?: readonly number[] } & Timed)
+  | ({ readonly type: 'replayed'; readonly attempt: number; readonly status: 'COMPLETED' | 'FAILED' } & Traced)
+  | ({ readonly type: 'conflicted'; readonly attempt: number; readonly leaseUntil?: number } & Traced)
+  | ({ readonly type: 'mismatched' | 'waiting'; readonly attempt: number } & Traced)
+  /** Found so by a repetition, or ended so by an attempt. */
+  | ({ readonly type: 'unknown'; readonly attempt: number } & Traced & Timed)
+  | ({ readonly type: 'lease-lost'; readonly attempt: number } & Timed)
   | { readonly type: 'store-error'; readonly during: string; readonly error: unknown }
   | { readonly type: 'unprotected'; readonly error: unknown }
   /** A record of a batch was not started. Where no operation can be made of it, the id stands for its delivery. */

@@ -116,6 +116,8 @@ export interface OperationRecord {
   /** Where a reconciler finds the operation, and from when on, in ms. Absent: there is nothing to do. */
   readonly dueShard?: string
   readonly dueAtMs?: number
+  /** The trace context (W3C `traceparent`) of the last execution that was traced. */
+  readonly trace?: string
   /** Version of this shape. */
   readonly schema: 1
 }

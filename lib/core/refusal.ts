@@ -3,6 +3,7 @@ import { isLambdaOnceError, StoreUnavailableError } from './errors.ts'
 import type { OperationRequest } from './execution.ts'
 import type { Settings } from './options.ts'
 import { decodeOutcome, type Outcome } from './outcome.ts'
+import type { Traced } from './ports.ts'
 import type { OperationRecord } from './record.ts'
 import { isLive } from './redrive.ts'
 import type { Report } from './report.ts'
@@ -33,18 +34,19 @@ export async function refuse(
   decision: Exclude<Decision, { kind: 'claimed' | 'replace' | 'takeover' }>,
 ): Promise<Refusal> {
   const { attempt } = seen
+  const origin = originOf(seen)
   switch (decision.kind) {
     case 'replay':
       return replay(settings, report, request, seen)
     case 'mismatch':
-      report({ type: 'mismatched', attempt }, request.id)
+      report({ type: 'mismatched', attempt, ...origin }, request.id)
       return decision
     case 'unknown':
-      report({ type: 'unknown', attempt }, request.id)
+      report({ type: 'unknown', attempt, ...origin }, request.id)
       return decision
     case 'waiting': {
       const { resumeAtMs } = decision
-      report({ type: 'waiting', attempt }, request.id)
+      report({ type: 'waiting', attempt, ...origin }, request.id)
       return {
         kind: 'waiting',
         isContinued: isContinued(settings, seen),
@@ -53,10 +55,15 @@ export async function refuse(
     }
     case 'in-progress': {
       const { leaseUntil } = decision
-      report({ type: 'conflicted', attempt, ...(leaseUntil !== undefined && { leaseUntil }) }, request.id)
+      report({ type: 'conflicted', attempt, ...(leaseUntil !== undefined && { leaseUntil }), ...origin }, request.id)
       return inProgress(settings, decision)
     }
   }
+}
+
+/** Where the execution that a record is of can be found among the traces. */
+export function originOf({ trace }: OperationRecord): Traced {
+  return trace === undefined ? {} : { origin: trace }
 }
 
 /** Whether the reconciler will find it, a signal will send its message, or that is on its way. */
@@ -98,7 +105,10 @@ async function replay(
     const { attempt, outcome, status } = record
     if (outcome === undefined) throw new TypeError('A finished record has no outcome.')
     const decoded = await decodeOutcome(settings.store, outcome, record)
-    report({ type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED' }, request.id)
+    report(
+      { type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED', ...originOf(record) },
+      request.id,
+    )
     return { kind: 'replay', outcome: decoded, attempt }
   } catch (error) {
     report({ type: 'store-error', during: 'replay', error }, request.id)

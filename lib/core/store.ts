@@ -47,6 +47,7 @@ export interface RecordChange {
   readonly dueShard?: string | undefined
   readonly dueAtMs?: number | undefined
   readonly crashes?: number
+  readonly trace?: string
   readonly unknownStep?: string | undefined
   /** Replaces all steps. */
   readonly steps?: Readonly<Record<string, StepRecord>>

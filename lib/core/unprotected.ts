@@ -43,6 +43,7 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
     }),
     attempt: 1,
     entered: () => undefined,
+    within: async <T>(work: () => T | PromiseLike<T>): Promise<T> => work(),
     complete: end,
     reject: end,
     giveUp: end,

@@ -36,7 +36,7 @@ export function eventHandler<E, R>(
     let value: R
     let ending: Ending
     try {
-      value = await fn(event, contextWith(context, 'operation', execution.operation))
+      value = await execution.within(() => fn(event, contextWith(context, 'operation', execution.operation)))
       ending = await execution.complete(value)
     } catch (error) {
       return delivered(failed(await execution.reject(error), error)) as R

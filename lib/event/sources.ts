@@ -1,5 +1,5 @@
 import type { Context, EventBridgeEvent, S3Event, SNSEvent } from 'aws-lambda'
-import { envelopeOption, type UnwrapOptions } from '../batch/unwrap.ts'
+import { envelopeOption, type UnwrapOptions } from '../batch/sources/unwrap.ts'
 import { InvalidEventError } from '../core/errors.ts'
 import { refuseUnknown } from '../core/guards.ts'
 import { hashOfParts, type KeyInput, normalizeKey, writtenKey } from '../core/identity.ts'

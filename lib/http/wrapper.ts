@@ -43,7 +43,7 @@ export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknow
     let response: R
     let ending: Ending
     try {
-      response = await fn(event, admission.context, ...rest)
+      response = await admission.execution.within(() => fn(event, admission.context, ...rest))
       ending = await endReturned(settings, admission, response)
     } catch (error) {
       const answer = await endThrown(settings, admission, error, { answersExposed: false })

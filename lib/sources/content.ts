@@ -36,3 +36,13 @@ export function bare(text: string): Opened {
 export function single(content: Content): Opened {
   return { kind: 'contents', contents: [content] }
 }
+
+/** What a reader makes of a text; one that is nested more deeply than the stack allows is refused. */
+export function unlessTooDeep(open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'refused', message: 'The body is nested too deeply to be read.' }
+    throw error
+  }
+}

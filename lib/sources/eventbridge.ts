@@ -1,5 +1,5 @@
 import { canonicalJson } from '../core/json.ts'
-import { type Envelope, type Opened, single } from './content.ts'
+import { type Envelope, type Opened, single, unlessTooDeep } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 
 /** An event of EventBridge, as far as it is looked at. */
@@ -46,11 +46,9 @@ export function eventBridgeEvent<T = unknown>(): Envelope<T> {
     open(text: string): Opened {
       const event = busEventOf(jsonOf(text))
       if (event === undefined) return { kind: 'refused', message: 'The body is no event of EventBridge.' }
-      return single({
-        text: detailText(text),
-        fingerprint: meaningOf(text),
-        key: () => busEventKey(event),
-      })
+      return unlessTooDeep(() =>
+        single({ text: detailText(text), fingerprint: meaningOf(text), key: () => busEventKey(event) }),
+      )
     },
     // The type is what the user says of it.
     parse: (text: string) => JSON.parse(text) as T,

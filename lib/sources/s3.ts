@@ -1,6 +1,6 @@
 import type { S3EventRecord } from 'aws-lambda'
 import { hashOfParts } from '../core/identity.ts'
-import type { Envelope, Opened } from './content.ts'
+import { type Content, type Envelope, type Opened, unlessTooDeep } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 
 /** A record of an S3 notification, or `undefined` when it names no object. */
@@ -76,21 +76,20 @@ export function s3Notification(): Envelope<S3EventRecord> {
       if (records.length === 0 || records.length < found.length) {
         return { kind: 'refused', message: 'The body is no notification of S3.' }
       }
-      return {
-        kind: 'contents',
-        contents: records.map((record) => {
-          const key = s3RecordKey(record)
-          return {
-            text: JSON.stringify(record),
-            fingerprint: { value: s3RecordMeaning(record) },
-            ...(key !== undefined && { key: () => key }),
-          }
-        }),
-      }
+      return unlessTooDeep(() => ({ kind: 'contents', contents: records.map(contentOf) }))
     },
     // S3's own form, which `open` has looked at.
     parse: (text: string) => JSON.parse(text) as S3EventRecord,
   })
+}
+
+function contentOf(record: Fields): Content {
+  const key = s3RecordKey(record)
+  return {
+    text: JSON.stringify(record),
+    fingerprint: { value: s3RecordMeaning(record) },
+    ...(key !== undefined && { key: () => key }),
+  }
 }
 
 /** Whether an event of EventBridge tells of a change of an object. */

@@ -137,15 +137,14 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original })
       fc.asyncProperty(fc.array(mutations, { minLength: perRun, maxLength: perRun }), async (rounds) => {
         const { deliver, ran, store } = consume(source)
         for (const changes of rounds) {
-          const given = changes.reduce((at, change) => mutated(at, change), original)
+          const given = mutated(original, changes)
           const reported = await deliver(copyOf(given))
           if (reported === undefined) continue
-          const known = identifiersIn({ source, event: copyOf(given) })
-          for (const identifier of reported) {
-            expect(known).toContainEqual(identifier)
-            expect(identifier).not.toBe('')
-          }
-          expect(new Set(reported.map((identifier) => JSON.stringify(identifier))).size).toBe(reported.length)
+          // Compared as JSON: this runs very often.
+          const known = new Set(identifiersIn({ source, event: copyOf(given) }).map((id) => JSON.stringify(id)))
+          const names = reported.map((identifier) => JSON.stringify(identifier))
+          if (names.some((name) => !known.has(name) || name === '""')) throw new Error(`Not of the event: ${names}`)
+          if (new Set(names).size < names.length) throw new Error(`Reported twice: ${names}`)
         }
         expect(ran.filter(({ key }) => key.trim() === '')).toEqual([])
         expect(store.records().length).toBeLessThanOrEqual(ran.length)
@@ -168,7 +167,7 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original })
           await deliver(one(original, index))
           expect(ran).toHaveLength(1)
           for (const changes of rounds) {
-            const given = changes.reduce((at, change) => mutated(at, change), one(original, index))
+            const given = mutated(one(original, index), changes)
             if ((await deliver(copyOf(given))) === undefined || failedRecords().length > 0) continue
             // It was let go without a run of its own: then it said the same, or nothing.
             const again = source.records(given)
@@ -182,7 +181,7 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original })
           }
         },
       ),
-      { numRuns: Math.ceil(FUZZ_EVENTS / 20) },
+      { numRuns: Math.ceil(FUZZ_EVENTS / 10) },
     )
   })
 

@@ -3,16 +3,12 @@ import fc from 'fast-check'
 /** How many events each source is fuzzed with. `FUZZ_EVENTS=100000 npm test -- test/sources` looks longer. */
 export const FUZZ_EVENTS: number = Number(process.env.FUZZ_EVENTS ?? 10_000)
 
-/** A change of an event: somewhere, by something. */
-export interface Mutation {
-  /** Which place of all there are. */
-  readonly where: number
-  readonly what: number
-  /** Texts that are JSON, and base64 of it, are changed inside. */
-  readonly isInside: boolean
-}
+const nestedText = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
-const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+/** More deeply than the stack allows. */
+const DEEP_TEXT = nestedText(20_000)
+const DEEP: unknown = JSON.parse(DEEP_TEXT)
+const DEEP_MARK = '"(deep)"'
 
 /** What takes the place of a value. As parsed JSON, which is all that Lambda hands over. */
 const VALUES: readonly (() => unknown)[] = [
@@ -43,48 +39,49 @@ const VALUES: readonly (() => unknown)[] = [
   () => ({}),
   () => JSON.parse('{"__proto__":{"polluted":true},"constructor":1,"toString":null,"then":1}'),
   () => JSON.parse('{"then":null,"length":3,"messageId":"x"}'),
-  () => nested(50),
-  () => nested(20_000),
+  () => JSON.parse(nestedText(50)),
 ]
 
 const REMOVED = Symbol('removed')
 
-export const mutation: fc.Arbitrary<Mutation> = fc.record({
-  where: fc.nat(100_000),
-  what: fc.nat(VALUES.length - 1),
-  isInside: fc.boolean(),
-})
+/**
+ * One to three changes, as each event of a round gets them. A change is one number, because there are many: where in
+ * the event, what takes the place, and whether a text that holds JSON is changed inside.
+ */
+export const mutations: fc.Arbitrary<number[]> = fc.array(fc.nat(), { minLength: 1, maxLength: 3 })
 
-/** One to three changes, as each event of a round gets them. */
-export const mutations: fc.Arbitrary<Mutation[]> = fc.array(mutation, { minLength: 1, maxLength: 3 })
+/** A copy with all changes made. */
+export function mutated<T>(event: T, changes: readonly number[]): T {
+  return changes.reduce(changed, copyOf(event))
+}
 
-/** A copy with the change made. */
-export function mutated<T>(event: T, { where, what, isInside }: Mutation): T {
-  const copy = copyOf(event)
-  const places = placesIn(copy)
-  const place = places[where % Math.max(1, places.length)]
-  if (place === undefined) return copy
+function changed<T>(event: T, change: number): T {
+  const places = placesIn(event)
+  const place = places[(change >>> 7) % Math.max(1, places.length)]
+  if (place === undefined) return event
   const { holder, name } = place
   const there: unknown = holder[name]
-  const inside =
-    isInside && typeof there === 'string' ? changedInside(there, { where: where >> 3, what, isInside }) : undefined
-  const value = inside ?? VALUES[what]?.()
+  const isInside = change % 2 === 1
+  const inside = isInside && typeof there === 'string' ? changedInside(there, change >>> 4) : undefined
+  // Seldom, because running out of stack takes long.
+  const value = inside ?? (change % 331 === 0 ? DEEP : VALUES[(change >>> 1) % VALUES.length]?.())
   if (value !== REMOVED) {
     // As JSON.parse does it: a member named __proto__ is a member.
     Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true })
   } else if (Array.isArray(holder)) holder.splice(Number(name), 1)
   else delete holder[name]
-  return copy
+  return event
 }
 
 /** A text that holds JSON, in clear or in base64, with a change made in it. */
-function changedInside(text: string, change: Mutation): string | undefined {
+function changedInside(text: string, change: number): string | undefined {
   const isPlain = /^\s*[[{]/.test(text)
   try {
     const value: unknown = JSON.parse(isPlain ? text : Buffer.from(text, 'base64').toString())
     if (typeof value !== 'object' || value === null) return undefined
-    const changed = JSON.stringify(mutated(value, change))
-    return isPlain ? changed : Buffer.from(changed).toString('base64')
+    const written = JSON.stringify(changed(value, change), (_name, item) => (item === DEEP ? '(deep)' : item))
+    const result = written.replaceAll(DEEP_MARK, DEEP_TEXT)
+    return isPlain ? result : Buffer.from(result).toString('base64')
   } catch {
     return undefined
   }

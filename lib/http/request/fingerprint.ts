@@ -1,3 +1,4 @@
+import { InvalidInputError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { HttpRequest } from './event.ts'
 
@@ -5,6 +6,8 @@ import type { HttpRequest } from './event.ts'
  * Makes something of what the client asked for, as a value to fingerprint: method, path, query, media type and body.
  * Never headers or the gateway's context, which differ from one try to the next. A body counts by what it says, where
  * that can be told, and else byte by byte: none is refused, however broken.
+ *
+ * @throws InvalidInputError when another middleware has made of the body what no text can be made of; what `make` throws
  */
 export async function fingerprinted<T>(request: HttpRequest, make: (asked: unknown) => T): Promise<T> {
   const contentType = request.header('content-type')[0] ?? ''
@@ -49,7 +52,17 @@ function literalForm(body: unknown, isBase64Encoded: boolean): LiteralForm {
     return ['bytes', Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')]
   }
   // In UTF-16, which unlike UTF-8 has a form for every JavaScript string.
-  return ['text', Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''), 'utf16le')]
+  return ['text', Buffer.from(typeof body === 'string' ? body : textOf(body), 'utf16le')]
+}
+
+function textOf(body: unknown): string {
+  try {
+    return JSON.stringify(body) ?? ''
+  } catch {
+    throw new InvalidInputError(
+      'The body, parsed by another middleware, cannot be fingerprinted. Register this one first.',
+    )
+  }
 }
 
 function isBase64(text: string): boolean {

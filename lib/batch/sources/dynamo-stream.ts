@@ -1,11 +1,11 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
-import { InvalidEventError } from '../core/errors.ts'
-import { oneOf, refuseUnknown, show } from '../core/guards.ts'
-import type { KeyInput } from '../core/identity.ts'
-import { type Opened, single } from '../sources/content.ts'
-import { type Fields, fieldsOf, isObject, nonEmpty } from '../sources/fields.ts'
-import { notFrom } from '../sources/origin.ts'
+import { InvalidEventError } from '../../core/errors.ts'
+import { oneOf, refuseUnknown, show } from '../../core/guards.ts'
+import type { KeyInput } from '../../core/identity.ts'
+import { type Opened, single, unlessTooDeep } from '../../sources/content.ts'
+import { type Fields, fieldsOf, isObject, nonEmpty } from '../../sources/fields.ts'
+import { notFrom } from '../../sources/origin.ts'
 import { reportShards, sequenceNumberOf, streamRecordsOf } from './shard.ts'
 import type { Source } from './source.ts'
 
@@ -60,7 +60,7 @@ export function dynamoStream(options: DynamoStreamOptions = {}): Source<StreamRe
       const { Keys, NewImage, OldImage } = fieldsOf(record.dynamodb)
       if (!isObject(Keys)) return { kind: 'refused', message: 'The record does not name its item.' }
       const change = [record.eventName, Keys, NewImage, OldImage]
-      return single({ text: JSON.stringify(change), fingerprint: { value: change } })
+      return unlessTooDeep(() => single({ text: JSON.stringify(change), fingerprint: { value: change } }))
     },
 
     parse: (_text: string, record: StreamRecord) => changeOf(record),

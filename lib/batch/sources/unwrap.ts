@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { Envelope } from '../sources/content.ts'
+import { InvalidOptionError } from '../../core/errors.ts'
+import { show } from '../../core/guards.ts'
+import type { Envelope } from '../../sources/content.ts'
 
 /** Options of a source whose records carry the messages of other services. */
 export interface UnwrapOptions<T> {

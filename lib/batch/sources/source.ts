@@ -1,7 +1,7 @@
 import type { MSKEvent, MSKRecord, SelfManagedKafkaEvent } from 'aws-lambda'
-import type { OperationRequest } from '../core/execution.ts'
-import type { KeyInput, Scope } from '../core/identity.ts'
-import type { Content, Opened } from '../sources/content.ts'
+import type { OperationRequest } from '../../core/execution.ts'
+import type { KeyInput, Scope } from '../../core/identity.ts'
+import type { Content, Opened } from '../../sources/content.ts'
 
 /** What a batch has to know of the event source its records come from; `D` is what its bodies are by default. */
 export interface Source<R, D = unknown> {

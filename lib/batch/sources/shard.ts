@@ -1,6 +1,6 @@
-import { InvalidEventError } from '../core/errors.ts'
-import { fieldsOf, nonEmpty } from '../sources/fields.ts'
-import { recordsOf } from '../sources/origin.ts'
+import { InvalidEventError } from '../../core/errors.ts'
+import { fieldsOf, nonEmpty } from '../../sources/fields.ts'
+import { recordsOf } from '../../sources/origin.ts'
 import { lowestOfGroup } from './report.ts'
 
 /** A sequence number as it may be reported: digits, by which records of a shard are ordered. */

@@ -1,4 +1,5 @@
 import type { Claim } from './claim.ts'
+import { contentForm } from './content.ts'
 import type { Ending } from './ending.ts'
 import type { Execution, OperationRequest } from './execution.ts'
 import type { Operation } from './operation.ts'
@@ -21,6 +22,8 @@ export interface Engine {
    * @throws MissingKeyError, InvalidKeyError, InvalidInputError; InvalidOptionError when the scope is none
    */
   request(parts: RequestParts): OperationRequest
+  /** Makes of what a client has sent a value to fingerprint. */
+  readonly contentForm: typeof contentForm
   claim(request: OperationRequest): Promise<Claim>
   /** Claims, runs the work, and writes how it ended. Never throws what the work threw: that is part of the answer. */
   execute<T>(request: OperationRequest, work: (operation: Operation) => T | PromiseLike<T>): Promise<Answer<T>>
@@ -71,6 +74,7 @@ export function createEngine(settings: Settings): Engine {
     settings,
     report,
     request: (parts: RequestParts) => operationRequest(settings, parts),
+    contentForm,
     claim: claimTraced,
     unprotected: (request: OperationRequest) => unprotectedExecution(settings, request),
     execute,

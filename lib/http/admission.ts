@@ -7,7 +7,7 @@ import { type Asked, type HttpRefusal, refusalAnswer } from './answer/refusal.ts
 import type { HttpAnswer } from './answer/wire.ts'
 import type { HttpSettings, OperationContext } from './options.ts'
 import { type HttpRequest, readRequest } from './request/event.ts'
-import { fingerprinted } from './request/fingerprint.ts'
+import { contentOf } from './request/fingerprint.ts'
 import { type KeyReading, readKey, selectedKey } from './request/key.ts'
 import { principalOf } from './request/principal.ts'
 
@@ -74,7 +74,9 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
     })
   let operation: OperationRequest
   try {
-    operation = await (settings.fingerprint ? make(settings.fingerprint(event)) : fingerprinted(request, make))
+    operation = await (settings.fingerprint
+      ? make(settings.fingerprint(event))
+      : engine.contentForm(contentOf(request), make))
   } catch (error) {
     if (isLambdaOnceError(error, 'INVALID_KEY')) return answered({ kind: 'invalid-key', why: error.message })
     throw error

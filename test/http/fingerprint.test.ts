@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { contentForm } from '../../lib/core/content.ts'
 import { fingerprintValue } from '../../lib/core/fingerprint.ts'
 import { canonicalJson } from '../../lib/core/json.ts'
 import { readRequest } from '../../lib/http/request/event.ts'
-import { fingerprinted } from '../../lib/http/request/fingerprint.ts'
+import { contentOf } from '../../lib/http/request/fingerprint.ts'
 import { type Asked, httpEvent, restEvent } from './events.ts'
 
-const ofEvent = (event: unknown) => fingerprinted(readRequest(event), fingerprintValue)
+const ofEvent = (event: unknown) => contentForm(contentOf(readRequest(event)), fingerprintValue)
 const of = (asked: Asked, make: (asked: Asked) => unknown = httpEvent) => ofEvent(make(asked))
 const json = (body: string): Asked => ({ body })
 const typed = (type: string, body: string, more: Asked = {}): Asked => ({
@@ -205,5 +206,5 @@ test('what the maker of the request throws is not swallowed', async () => {
   const refuse = () => {
     throw error
   }
-  await expect(fingerprinted(readRequest(httpEvent()), refuse)).rejects.toBe(error)
+  await expect(contentForm(contentOf(readRequest(httpEvent())), refuse)).rejects.toBe(error)
 })

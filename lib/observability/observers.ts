@@ -1,0 +1,21 @@
+import { InvalidOptionError } from '../core/errors.ts'
+import { show } from '../core/guards.ts'
+import type { Observer } from '../core/ports.ts'
+import { quietly } from '../core/report.ts'
+
+/**
+ * Several observers as one. What one of them throws does not keep the others from seeing the event.
+ *
+ * @example
+ * createIdempotency({ store, namespace: 'payments', observer: observers(emfMetrics(), (event) => logger.info(event.type, event)) })
+ *
+ * @throws InvalidOptionError when one is no function
+ */
+export function observers(...all: readonly Observer[]): Observer {
+  for (const one of all) {
+    if (typeof one !== 'function') throw new InvalidOptionError(`observers(…) takes functions; got ${show(one)}.`)
+  }
+  return (event) => {
+    for (const one of all) quietly(() => one(event))
+  }
+}

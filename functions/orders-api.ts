@@ -7,15 +7,11 @@ import { requestPaymentOn } from './orders/request-payment.ts'
 import { type Saved, whatIsSaved } from './orders/saved-order.ts'
 import { environmentVariable } from './shared/environment.ts'
 import { serviceIdempotency } from './shared/idempotency.ts'
+import { PATIENCE } from './shared/patience.ts'
 
 const ORDERS_TABLE = environmentVariable('ORDERS_TABLE')
 const PAYMENTS_QUEUE_URL = environmentVariable('PAYMENTS_QUEUE_URL')
 
-/** By default a client waits for an answer without end; this leaves the function, which has 10 seconds, time to say so. */
-const PATIENCE = {
-  maxAttempts: 2,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
-}
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient(PATIENCE))
 
 async function saveOrder(order: Order): Promise<Saved> {
@@ -52,4 +48,6 @@ export const handler = ordersApi({
   saveOrder,
   requestPayment: requestPaymentOn(new SQSClient(PATIENCE), PAYMENTS_QUEUE_URL),
   notePaymentRequested,
+  // Lambda's own variable: the function that finishes an order whose client never came back is this one.
+  functionName: environmentVariable('AWS_LAMBDA_FUNCTION_NAME'),
 })

@@ -1,14 +1,9 @@
 import { dynamoStore } from '../lib/dynamodb/index.ts'
-import { type OutboxEvent, outboxRelay } from '../lib/outbox/index.ts'
+import { outboxRelay } from '../lib/outbox/index.ts'
 import { environmentVariable } from './shared/environment.ts'
+import { logLine } from './shared/log.ts'
 
 export const handler = outboxRelay({
   store: dynamoStore({ tableName: environmentVariable('IDEMPOTENCY_TABLE') }),
-  observer: logEvent,
+  observer: ({ type, ...details }) => logLine(`outbox-${type}`, details),
 })
-
-/** One JSON line per message, for metric filters. Straight to stdout: Lambda's console puts a prefix before each line. */
-function logEvent({ type, ...rest }: OutboxEvent): void {
-  const details = 'error' in rest ? { ...rest, error: String(rest.error) } : rest
-  process.stdout.write(`${JSON.stringify({ event: `outbox-${type}`, ...details })}\n`)
-}

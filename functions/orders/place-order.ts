@@ -34,6 +34,13 @@ export interface OrderEffects {
   readonly notePaymentRequested: (orderId: string) => Promise<void>
 }
 
+/** What {@link ordersApi} works with. */
+export interface OrdersApiOptions extends OrderEffects {
+  readonly idempotency: Idempotency
+  /** The API's own function: the reconciler invokes it with an order whose client never came back. */
+  readonly functionName: string
+}
+
 type OrdersApi = middy.MiddyfiedHandler<
   APIGatewayProxyEventV2WithJWTAuthorizer,
   APIGatewayProxyStructuredResultV2,
@@ -42,12 +49,9 @@ type OrdersApi = middy.MiddyfiedHandler<
 >
 
 /** The handler of `POST /orders`: takes an order once per idempotency key and has it paid. */
-export function ordersApi({
-  idempotency,
-  ...effects
-}: OrderEffects & { readonly idempotency: Idempotency }): OrdersApi {
+export function ordersApi({ idempotency, functionName, ...effects }: OrdersApiOptions): OrdersApi {
   return middy<APIGatewayProxyEventV2WithJWTAuthorizer, APIGatewayProxyStructuredResultV2>()
-    .use(idempotentHttp({ idempotency }))
+    .use(idempotentHttp({ idempotency, redrive: { functionName } }))
     .handler((event, { operation }) => placeOrder(event, operation, effects))
 }
 
@@ -62,7 +66,7 @@ async function placeOrder(
     operation.release()
     return badRequest(parsed.issues)
   }
-  const { currency, items } = parsed.output
+  const { customerId, currency, items } = parsed.output
   const totalCents = items.reduce((sum, { quantity, unitPriceCents }) => sum + quantity * unitPriceCents, 0)
   const orderId = orderIdOf(operation)
   try {
@@ -75,7 +79,7 @@ async function placeOrder(
       return paymentUnknown()
     }
     if (saved === 'payment-due') {
-      await requestPayment({ orderId, amountCents: totalCents, currency })
+      await requestPayment({ orderId, customerId, amountCents: totalCents, currency })
       await notePaymentRequested(orderId)
     }
   } catch (error) {

@@ -24,7 +24,7 @@ const REPEATABLE_MS = 86_400_000
  * between leaves a row that does not say it, which is believed only while a second message would do no harm.
  */
 export function whatIsSaved(row: Record<string, unknown>, order: Order, nowMs: number): Saved {
-  const { status: _status, createdAt, paymentRequestedAt, ...existing } = row
+  const { status: _status, chargeId: _chargeId, createdAt, paymentRequestedAt, ...existing } = row
   if (!isDeepStrictEqual(existing, order)) return 'other-order'
   if (paymentRequestedAt !== undefined) return 'payment-requested'
   return nowMs - Date.parse(String(createdAt)) < REPEATABLE_MS ? 'payment-due' : 'payment-unknown'

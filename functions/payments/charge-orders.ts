@@ -5,42 +5,36 @@ import { type BatchContext, eachRecord, idempotentBatch } from '../../lib/batch/
 import {
   type Idempotency,
   isLambdaOnceError,
-  NoEffectError,
+  type Operation,
   PermanentError,
   RetryLater,
-  type StepContext,
+  type Suspension,
 } from '../../lib/index.ts'
+import { type Charge, ChargeSchema } from '../shared/charge.ts'
+import { PAYMENTS_SCOPE } from '../shared/idempotency.ts'
 import { type Payment, PaymentSchema } from '../shared/payment.ts'
-
-/** Leaves the function, which has 5 seconds, time to record what became of the charge. */
-const PROVIDER_TIMEOUT_MS = 3_000
+import { type Books, book } from './book.ts'
+import { type Provider, ProviderBusyError } from './provider.ts'
 
 /**
  * How long the provider remembers an idempotency key: a day, as Stripe does. A charge that was begun before that and
- * never heard of is not repeated; an operator has to look.
+ * that it does not know is not repeated; an operator has to look.
  */
 const PROVIDER_KEY_VALID_SECONDS = 86_400
-
-/** What says that this very charge is refused. No other answer does: one that may be our own mistake is not the order's. */
-const REFUSED: readonly number[] = [400, 402, 422]
-
-/** Our credentials or our URL are wrong, so that nothing can have been charged. */
-const NOT_LET_IN: readonly number[] = [401, 403, 404]
-
-const ChargeSchema = v.object({ chargeId: v.string() })
-type Charge = v.InferOutput<typeof ChargeSchema>
 
 /** What {@link paymentsWorker} works with. */
 export interface PaymentsWorkerOptions {
   readonly idempotency: Idempotency
-  /** The payment provider; charges are made under `/charges`. */
-  readonly providerUrl: string
+  readonly provider: Provider
+  readonly books: Books
+  /** The worker's own queue, where an order that waited is continued. */
+  readonly queueUrl: string
 }
 
 type PaymentsWorker = middy.MiddyfiedHandler<SQSEvent, SQSBatchResponse, Error, BatchContext<Payment>>
 
-/** The handler of the payments queue: charges each order once. */
-export function paymentsWorker({ idempotency, providerUrl }: PaymentsWorkerOptions): PaymentsWorker {
+/** The handler of the payments queue: charges each order once, and books it once. */
+export function paymentsWorker({ idempotency, provider, books, queueUrl }: PaymentsWorkerOptions): PaymentsWorker {
   return middy<SQSEvent, SQSBatchResponse>()
     .use(
       idempotentBatch({
@@ -48,34 +42,44 @@ export function paymentsWorker({ idempotency, providerUrl }: PaymentsWorkerOptio
         schema: PaymentSchema,
         // Not the message's id: a second message for an order, or one out of the dead-letter queue, has another one.
         key: ({ body }) => body.orderId,
+        scope: PAYMENTS_SCOPE,
+        redrive: { queueUrl },
       }),
     )
-    .handler(
-      eachRecord<Payment>(async ({ body: payment }, { step }) => {
-        try {
-          await step('charge', (context) => charge(providerUrl, payment, context), {
-            keyValidSeconds: PROVIDER_KEY_VALID_SECONDS,
-          })
-        } catch (error) {
-          // It has closed the step. An operation of several attempts could not be released, and would fail for good.
-          throw isLambdaOnceError(error, 'NO_EFFECT') ? new RetryLater(error.message, { cause: error }) : error
-        }
-      }),
-    )
+    .handler(eachRecord<Payment>(({ body }, operation) => pay(body, operation, provider, books)))
 }
 
-/** Charges the order. The key is the same in every attempt, so that the provider charges once. */
-async function charge(providerUrl: string, payment: Payment, { idempotencyKey, signal }: StepContext): Promise<Charge> {
-  const response = await fetch(`${providerUrl}/charges`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
-    body: JSON.stringify(payment),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(PROVIDER_TIMEOUT_MS)]),
-  })
-  // Read in any case: the connection is free for the next charge only then.
-  const text = await response.text()
-  if (response.ok) return v.parse(v.pipe(v.string(), v.parseJson(), ChargeSchema), text)
-  const failure = `The payment provider answered ${response.status}.`
-  if (REFUSED.includes(response.status)) throw new PermanentError(failure)
-  throw NOT_LET_IN.includes(response.status) ? new NoEffectError(failure) : new Error(failure)
+/** Charges the order, waits for the provider's last word if need be, and books it. Every delivery begins here. */
+async function pay(
+  payment: Payment,
+  operation: Operation,
+  provider: Provider,
+  books: Books,
+): Promise<string | Suspension> {
+  try {
+    const charge = await operation.step('charge', (step) => provider.charge(payment, step), {
+      keyValidSeconds: PROVIDER_KEY_VALID_SECONDS,
+      probe: (step) => provider.find(payment, step),
+      receipt: ({ chargeId }) => ({ chargeId }),
+    })
+    const { chargeId, status } = newest(charge, (await operation.signals()).map(toCharge))
+    if (status === 'pending') return operation.wait("the provider's confirmation")
+    if (status === 'failed') throw new PermanentError(`The charge ${chargeId} has failed.`)
+    return await book(operation, payment, chargeId, books)
+  } catch (error) {
+    // An outage of the provider spends none of the message's receives.
+    if (error instanceof ProviderBusyError) return operation.delay({ seconds: error.seconds }, error.message)
+    // It has closed the step. An operation of several attempts could not be released, and would fail for good.
+    if (isLambdaOnceError(error, 'NO_EFFECT')) throw new RetryLater(error.message, { cause: error })
+    throw error
+  }
+}
+
+function toCharge(signal: unknown): Charge {
+  return v.parse(ChargeSchema, signal)
+}
+
+/** The provider's last word: what it says may come twice, and in any order. */
+function newest(answered: Charge, calledBack: readonly Charge[]): Charge {
+  return calledBack.reduce((latest, one) => (one.version > latest.version ? one : latest), answered)
 }

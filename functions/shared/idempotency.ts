@@ -1,21 +1,42 @@
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import { createIdempotency, type Idempotency, type OperationEvent, type Store } from '../../lib/index.ts'
 import { environmentVariable, numberVariable } from './environment.ts'
+import { logLine } from './log.ts'
 
-/** Idempotency as every function of the service uses it; the namespace keeps their operations apart. */
-export function serviceIdempotency(namespace: string): Idempotency {
-  // The template computes it from the queues: an operation protects until its message can no longer come again.
-  const retentionSeconds = numberVariable('RETENTION_SECONDS')
-  return idempotencyIn(dynamoStore({ tableName: environmentVariable('IDEMPOTENCY_TABLE') }), {
-    namespace,
-    retentionSeconds,
+/** The families of operations that the service has; each keeps its keys to itself. */
+export const NAMESPACES = ['orders', 'payments', 'payment-events', 'balances'] as const
+
+/** One of them. */
+export type Namespace = (typeof NAMESPACES)[number]
+
+/**
+ * Who asks for payments: the scope of their operations. Said, and not left to the queue's ARN, because the webhook has to
+ * name the operation that it wakes.
+ */
+export const PAYMENTS_SCOPE = 'orders'
+
+/** What the template decides of an operation's records. */
+export interface RecordSettings {
+  /** How long an operation protects: until its message can no longer come again. */
+  readonly retentionSeconds: number
+  /** Over how many shards the reconciler's index is spread; the same wherever operations run. */
+  readonly reconcilerShards: number
+}
+
+/** Idempotency as every function of the service uses it. */
+export function serviceIdempotency(namespace: Namespace): Idempotency {
+  return idempotencyIn(dynamoStore({ tableName: environmentVariable('IDEMPOTENCY_TABLE') }), namespace, {
+    // The template computes it from the queues.
+    retentionSeconds: numberVariable('RETENTION_SECONDS'),
+    reconcilerShards: numberVariable('RECONCILER_SHARDS'),
   })
 }
 
 /** The same on any store. */
 export function idempotencyIn(
   store: Store,
-  { namespace, retentionSeconds }: { readonly namespace: string; readonly retentionSeconds: number },
+  namespace: Namespace,
+  { retentionSeconds, reconcilerShards }: RecordSettings,
 ): Idempotency {
   return createIdempotency({
     store,
@@ -23,12 +44,12 @@ export function idempotencyIn(
     retentionSeconds,
     // A message waits in the dead-letter queue as long as this; what its operation has already done must wait with it.
     unfinishedRetentionSeconds: retentionSeconds,
+    relay: true,
+    reconcilerShards,
     observer: logEvent,
   })
 }
 
-/** One JSON line per event, for metric filters. Straight to stdout: Lambda's console puts a prefix before each line. */
-function logEvent({ type, ...rest }: OperationEvent): void {
-  const details = 'error' in rest ? { ...rest, error: String(rest.error) } : rest
-  process.stdout.write(`${JSON.stringify({ event: type, ...details })}\n`)
+function logEvent({ type, ...details }: OperationEvent): void {
+  logLine(type, details)
 }

@@ -5,7 +5,8 @@ import { type EventSourcesOptions, startEventSources } from './event-sources.ts'
 import { startHttpApi } from './http-api/gateway.ts'
 import { createTokenIssuer, type TokenIssuer } from './http-api/token-issuer.ts'
 import type { InvocableFunction } from './lambda/invocation.ts'
-import type { Platform } from './platform/platform.ts'
+import { startInvokeApi } from './lambda/invoke-api.ts'
+import type { FunctionStart, Platform } from './platform/platform.ts'
 import { runnablePart } from './platform/runnable-part.ts'
 import { createQueues } from './template/deploy.ts'
 import { loadModel } from './template/load.ts'
@@ -79,7 +80,10 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const { model, leftOut } = runnablePart(whole, options.platform)
     await Promise.all([options.platform.createTables(model), createQueues(model, sqs.endpoint)])
 
-    const functions = startFunctions(model, sqs.endpoint, options)
+    let functions: ReadonlyMap<string, InvocableFunction> = new Map()
+    const invokeApi = await startInvokeApi((name) => functions.get(name))
+    running.push(invokeApi)
+    functions = startFunctions(model, { sqsEndpoint: sqs.endpoint, lambdaEndpoint: invokeApi.endpoint }, options)
     running.push({ stop: async () => void (await Promise.all([...functions.values()].map((one) => one.stop()))) })
 
     const tokens = await createTokenIssuer()
@@ -124,7 +128,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 
 function startFunctions(
   model: LocalModel,
-  sqsEndpoint: string,
+  endpoints: Pick<FunctionStart, 'sqsEndpoint' | 'lambdaEndpoint'>,
   options: LocalServiceOptions,
 ): ReadonlyMap<string, InvocableFunction> {
   const { platform, logDirectory, maxEnvironments } = options
@@ -135,7 +139,7 @@ function startFunctions(
         Object.entries(options.environmentOverrides).filter(([name]) => name in definition.environment),
       )
       const onLine = (line: string): void => options.onLine?.(definition.name, line)
-      const start = { definition, model, sqsEndpoint, overrides, logDirectory, maxEnvironments, onLine }
+      const start = { definition, model, ...endpoints, overrides, logDirectory, maxEnvironments, onLine }
       return [definition.name, platform.startFunction(start)]
     }),
   )

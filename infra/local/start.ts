@@ -28,13 +28,14 @@ const command = new Command('npm start --')
   .option('--orders <n>', 'orders to place; 0 with --serve only serves', wholeNumber(0), 200)
   .option(
     '--kills <n>',
-    'processes to kill -9 mid-flight (default: 5, fewer under 50 orders, one more per 100)',
+    'processes to kill -9 mid-flight (default: 4 of each function, 1 under 50 orders, more from 1000 on)',
     wholeNumber(0),
   )
   .addOption(
-    new Option('--kill <functions...>', 'whose processes are killed')
-      .choices(PARTS.map(({ name }) => name))
-      .default(['payments-worker']),
+    new Option('--kill <functions...>', 'whose processes are killed').choices(PARTS.map(({ name }) => name)).default(
+      PARTS.map(({ name }) => name),
+      'all of them',
+    ),
   )
   .option('--schedule-every <seconds>', 'the period of schedules, instead of the template’s', wholeNumber(1), 5)
   .option('--seed <n>', 'decides the orders, the faults of the payment provider and the kills', wholeNumber(0), 1)
@@ -77,7 +78,10 @@ try {
     where,
     assemblyDirectory: flags.assembly,
     orders: flags.orders,
-    kills: where.kind === 'one-process' || flags.orders === 0 ? 0 : (flags.kills ?? killsFor(flags.orders)),
+    kills:
+      where.kind === 'one-process' || flags.orders === 0
+        ? 0
+        : (flags.kills ?? flags.kill.length * killsOfEach(flags.orders)),
     killParts: flags.kill,
     scheduleEverySeconds: flags.scheduleEvery,
     seed: flags.seed,
@@ -90,7 +94,10 @@ try {
     const { problems } = finished.findings
     for (const problem of problems.slice(0, SHOWN_PROBLEMS)) console.log(pc.red(`✗ ${problem}`))
     if (problems.length > SHOWN_PROBLEMS) console.log(pc.red(`✗ … and ${problems.length - SHOWN_PROBLEMS} more`))
-    const verdict = problems.length === 0 ? pc.green('every order once, every charge once') : pc.red('NOT exactly once')
+    const verdict =
+      problems.length === 0
+        ? pc.green('every order once, every charge once, every balance right')
+        : pc.red('NOT exactly once')
     const limits = finished.hadProcesses ? '' : ' (in one process, in memory)'
     console.log(`${verdict}${limits} · ${finished.seconds} s · seed ${flags.seed}`)
   })
@@ -114,6 +121,6 @@ function findWhere(): Whereabouts {
   return { kind: 'one-process', reason: `No Java. ${java.reason}` }
 }
 
-function killsFor(orders: number): number {
-  return orders < 50 ? Math.ceil(orders / 10) : Math.max(5, Math.round(orders / 100))
+function killsOfEach(orders: number): number {
+  return orders < 50 ? 1 : Math.max(4, Math.round(orders / 200))
 }

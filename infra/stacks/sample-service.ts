@@ -15,20 +15,23 @@ export function addSampleService(app: App, settings: Settings): SampleService {
   const named = (name: string) => (environment === '' ? name : `${name}-${environment}`)
   const env = { ...(account !== undefined && { account }), ...(region !== undefined && { region }) }
   const data = new IdempotencyDataStack(app, named('LambdaOnceData'), {
-    description: 'lambda-once sample: the idempotency table and the orders.',
+    description: 'lambda-once sample: the idempotency table, the orders and the books.',
     env,
     terminationProtection: !disposable,
     deletionProtection: !disposable,
     removalPolicy: disposable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
   })
   const payments = new PaymentsStack(app, named('LambdaOncePayments'), {
-    description: 'lambda-once sample: an orders API and a payments worker that are safe to run more than once.',
+    description: 'lambda-once sample: orders, payments and their books, safe to run more than once.',
     env,
     idempotencyTable: data.idempotencyTable,
     ordersTable: data.ordersTable,
+    ledgerTable: data.ledgerTable,
+    balancesTable: data.balancesTable,
     jwtIssuer: settings.jwtIssuer,
     jwtAudience: settings.jwtAudience,
     paymentProviderUrl: settings.paymentProviderUrl,
+    webhookSecretName: settings.webhookSecretName,
     ...(settings.alarmTopicArn !== undefined && { alarmTopicArn: settings.alarmTopicArn }),
   })
   Tags.of(app).add('service', 'lambda-once-sample')

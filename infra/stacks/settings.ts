@@ -9,6 +9,8 @@ export interface Settings {
   readonly jwtIssuer: string
   readonly jwtAudience: string
   readonly paymentProviderUrl: string
+  /** The secret in Secrets Manager that the payment provider signs its callbacks with. */
+  readonly webhookSecretName: string
   /** The SNS topic that calls whoever is on call; without one alarms are seen on the dashboard only. */
   readonly alarmTopicArn?: string
   /** Whether the tables go with their stack, which is for environments in which nothing is at stake. */
@@ -20,6 +22,7 @@ const EXAMPLES = {
   jwtIssuer: 'https://issuer.example.com',
   jwtAudience: 'orders-api',
   paymentProviderUrl: 'https://payments.example.com',
+  webhookSecretName: 'lambda-once/payment-webhook',
 }
 
 /**
@@ -48,6 +51,7 @@ export function readSettings(node: Node): Settings {
     jwtIssuer: text('jwtIssuer'),
     jwtAudience: text('jwtAudience'),
     paymentProviderUrl: text('paymentProviderUrl'),
+    webhookSecretName: text('webhookSecretName'),
     disposable: flag('disposable', given('disposable')),
   }
 }

@@ -67,7 +67,12 @@ describe('an order', () => {
     ])
     const [message, ...others] = await queue.receive()
     expect(others).toEqual([])
-    expect(JSON.parse(message?.Body ?? '')).toEqual({ orderId, amountCents: 2_500, currency: 'EUR' })
+    expect(JSON.parse(message?.Body ?? '')).toEqual({
+      orderId,
+      customerId: order.customerId,
+      amountCents: 2_500,
+      currency: 'EUR',
+    })
     expect(message?.MessageAttributes?.['Idempotency-Key']?.StringValue).toBe(orderId)
   })
 

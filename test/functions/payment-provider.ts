@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net'
 export type Fate =
   /** Refuses with this status, and charges nothing. */
   | { readonly status: number }
+  /** Charges, and says that it has to be confirmed. */
+  | { readonly pending: true }
   /** Charges, and the answer never arrives. */
   | { readonly lost: true }
   /** Charges, and answers when the promise has settled. */
@@ -19,7 +21,9 @@ export interface Provider {
   /** The idempotency keys of all calls. */
   readonly keys: (string | undefined)[]
   /** The bodies of the charges that were really made. */
-  readonly charges: unknown[]
+  readonly charges: { readonly orderId?: unknown }[]
+  /** The orders whose charges were asked for. */
+  readonly lookups: (string | null)[]
   /** Resolves when this many calls have come in. */
   called(times: number): Promise<void>
   stop(): Promise<void>
@@ -28,9 +32,18 @@ export interface Provider {
 export async function startProvider(): Promise<Provider> {
   const fates: Fate[] = []
   const keys: (string | undefined)[] = []
-  const charges: unknown[] = []
+  const charges: { orderId?: unknown }[] = []
+  const lookups: (string | null)[] = []
   const chargeByKey = new Map<string | undefined, string>()
   const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
+    if (request.method === 'GET') {
+      const orderId = searchParams.get('orderId')
+      lookups.push(pathname === '/charges' ? orderId : pathname)
+      const found = charges.flatMap((charge, index) => (charge.orderId === orderId ? [`charge-${index + 1}`] : []))
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return void response.end(JSON.stringify({ charges: found.map((chargeId) => ({ chargeId })) }))
+    }
     const body = JSON.parse((await request.toArray()).join(''))
     const key = request.headers['idempotency-key']?.toString()
     const fate = fates.shift()
@@ -45,7 +58,10 @@ export async function startProvider(): Promise<Provider> {
     if (fate !== undefined && 'lost' in fate) return void request.socket.destroy()
     if (fate !== undefined && 'after' in fate) await fate.after
     response.writeHead(isRefused ? fate.status : 201, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(isRefused ? { error: 'refused' } : { chargeId: chargeByKey.get(key) }))
+    const status = fate !== undefined && 'pending' in fate ? 'pending' : 'succeeded'
+    response.end(
+      JSON.stringify(isRefused ? { error: 'refused' } : { chargeId: chargeByKey.get(key), status, version: 1 }),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -54,6 +70,7 @@ export async function startProvider(): Promise<Provider> {
     fates,
     keys,
     charges,
+    lookups,
     async called(times) {
       while (keys.length < times) await once(server, 'called')
     },

@@ -1,8 +1,10 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateQueueCommand, type Message, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, PutCommand, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { APIGatewayProxyEventV2WithJWTAuthorizer, SQSEvent, SQSRecord } from 'aws-lambda'
 import { inject } from 'vitest'
+import { dynamoStore } from '../../lib/dynamodb/index.ts'
+import { dispatchOne, type OutgoingMessage } from '../../lib/outbox/index.ts'
 import { createTable, localClient } from '../stores/table.ts'
 
 const DAY_SECONDS = 86_400
@@ -13,32 +15,28 @@ export const RETENTION_SECONDS: number = 18 * DAY_SECONDS
 export async function useIdempotencyTable(): Promise<void> {
   process.env.AWS_ENDPOINT_URL_DYNAMODB = inject('dynamoDbEndpoint')
   process.env.RETENTION_SECONDS = String(RETENTION_SECONDS)
+  process.env.RECONCILER_SHARDS = '2'
+  process.env.AWS_LAMBDA_FUNCTION_NAME = 'function-of-the-test'
   process.env.IDEMPOTENCY_TABLE = await createTable(localClient(inject('dynamoDbEndpoint')))
 }
 
 /** An orders table of the test's own. */
 export interface Orders {
   rows(): Promise<Record<string, unknown>[]>
+  /** Writes an order that is to be paid. */
+  add(orderId: string): Promise<void>
   /** Notes that the order's payment was asked for, as an operator does who has looked it up. */
   note(orderId: string): Promise<void>
 }
 
 /** Makes an orders table and points the functions of this process to it. */
 export async function useOrdersTable(): Promise<Orders> {
-  const client = new DynamoDBClient({ endpoint: inject('dynamoDbEndpoint') })
-  const TableName = `orders-${crypto.randomUUID()}`
-  await client.send(
-    new CreateTableCommand({
-      TableName,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [{ AttributeName: 'orderId', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'orderId', KeyType: 'HASH' }],
-    }),
-  )
-  process.env.ORDERS_TABLE = TableName
-  const documents = DynamoDBDocumentClient.from(client)
+  const { documents, TableName, rows } = await useTable('ORDERS_TABLE', { orderId: 'S' })
   return {
-    rows: async () => (await documents.send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ?? [],
+    rows,
+    async add(orderId) {
+      await documents.send(new PutCommand({ TableName, Item: { orderId, status: 'pending' } }))
+    },
     async note(orderId) {
       await documents.send(
         new UpdateCommand({
@@ -50,6 +48,65 @@ export async function useOrdersTable(): Promise<Orders> {
       )
     },
   }
+}
+
+/** A table of the test's own, to whose name a variable is set. */
+export async function useTable(
+  variable: string,
+  keys: Readonly<Record<string, 'S' | 'N'>>,
+): Promise<Pick<Orders, 'rows'> & { readonly documents: DynamoDBDocumentClient; readonly TableName: string }> {
+  const client = new DynamoDBClient({ endpoint: inject('dynamoDbEndpoint') })
+  const TableName = `${variable.toLowerCase()}-${crypto.randomUUID()}`
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: Object.entries(keys).map(([AttributeName, AttributeType]) => ({
+        AttributeName,
+        AttributeType,
+      })),
+      KeySchema: Object.keys(keys).map((AttributeName, index) => ({
+        AttributeName,
+        KeyType: index === 0 ? 'HASH' : 'RANGE',
+      })),
+    }),
+  )
+  process.env[variable] = TableName
+  const documents = DynamoDBDocumentClient.from(client)
+  const rows = async () => (await documents.send(new ScanCommand({ TableName, ConsistentRead: true }))).Items ?? []
+  return { documents, TableName, rows }
+}
+
+/**
+ * Does the outbox relay's work: gives the messages that wait in the outbox of the idempotency table, as a queue delivers
+ * them, and marks them as sent.
+ */
+export async function relayed(): Promise<(SQSRecord & { readonly to: string; readonly notBeforeMs: number })[]> {
+  const tableName = String(process.env.IDEMPOTENCY_TABLE)
+  const client = localClient(inject('dynamoDbEndpoint'))
+  const store = dynamoStore({ tableName, client })
+  const documents = DynamoDBDocumentClient.from(client)
+  const { Items = [] } = await documents.send(new ScanCommand({ TableName: tableName, ConsistentRead: true }))
+  const sent: OutgoingMessage[] = []
+  const sender = {
+    async send(messages: readonly OutgoingMessage[]) {
+      sent.push(...messages)
+      return messages.map(() => ({ kind: 'sent' as const }))
+    },
+  }
+  for (const { pk, sk, ...attributes } of Items) {
+    if (attributes.state === 'pending') await dispatchOne(store, sender, { id: String(pk), sk: String(sk), attributes })
+  }
+  return sent.map(({ to, text, messageId, operationId, attributes, notBeforeMs = 0 }) => ({
+    ...messageOf(text),
+    messageAttributes: Object.fromEntries(
+      Object.entries({ 'Idempotency-Key': messageId, 'Operation-Id': operationId, ...attributes }).map(
+        ([name, stringValue]) => [name, { dataType: 'String', stringValue }],
+      ),
+    ),
+    to: 'queueUrl' in to ? to.queueUrl : JSON.stringify(to),
+    notBeforeMs,
+  }))
 }
 
 /** A payments queue of the test's own. */

@@ -21,10 +21,13 @@ describe('environment', () => {
     )
   })
 
-  test.each(['orders-api', 'payments-worker'])('%s does not even start without its variables', async (name) => {
-    for (const variable of ['ORDERS_TABLE', 'PAYMENT_PROVIDER_URL']) vi.stubEnv(variable, undefined)
-    await expect(import(`../../functions/${name}.ts`)).rejects.toThrow(/The environment variable \w+ is not set\./)
-  })
+  test.each(['orders-api', 'payments-worker', 'ledger-worker', 'payment-webhook', 'outbox-relay', 'reconciler'])(
+    '%s does not even start without its variables',
+    async (name) => {
+      for (const variable of ['IDEMPOTENCY_TABLE', 'ORDERS_TABLE', 'LEDGER_TABLE']) vi.stubEnv(variable, undefined)
+      await expect(import(`../../functions/${name}.ts`)).rejects.toThrow(/The environment variable \w+ is not set\./)
+    },
+  )
 })
 
 describe('events', () => {

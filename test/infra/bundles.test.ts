@@ -31,10 +31,18 @@ describe.each(resourcesOf(payments, 'AWS::Lambda::Function').map(([id]) => id))(
   test('exports the handler that the template names', () => {
     const { Handler, Environment } = Properties
     expect(Handler).toBe('index.handler')
-    const variables = Object.keys(Environment.Variables).map((name) => [name, '1'])
+    const variables = Object.keys(Environment.Variables).map((name) => [
+      name,
+      name.endsWith('_URL') ? 'https://service.test/1' : '1',
+    ])
     const { stdout, stderr } = node(
       `import(${JSON.stringify(bundle)}).then(({ handler }) => console.log(typeof handler))`,
-      { ...Object.fromEntries(variables), NODE_OPTIONS: Environment.Variables.NODE_OPTIONS },
+      {
+        ...Object.fromEntries(variables),
+        NODE_OPTIONS: Environment.Variables.NODE_OPTIONS,
+        // Lambda's own.
+        AWS_LAMBDA_FUNCTION_NAME: id,
+      },
     )
     expect(stderr).toBe('')
     expect(stdout).toBe('function\n')

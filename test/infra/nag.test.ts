@@ -35,12 +35,28 @@ describe('under the rule packs AwsSolutions and Serverless', () => {
       }),
     )
     expect(acknowledged.sort()).toEqual([
+      'LambdaOncePayments/Api/Default/POST--webhooks--payments AwsSolutions-APIG4',
+      'LambdaOncePayments/LedgerWorker/Default Serverless-LambdaDLQ',
+      'LambdaOncePayments/LedgerWorker/Default Serverless-LambdaTracing',
       'LambdaOncePayments/OrdersApi/Default Serverless-LambdaDLQ',
       'LambdaOncePayments/OrdersApi/Default Serverless-LambdaTracing',
+      'LambdaOncePayments/OutboxRelay/DeadLetters AwsSolutions-SQS3',
+      'LambdaOncePayments/OutboxRelay/DeadLetters Serverless-SQSRedrivePolicy',
+      'LambdaOncePayments/OutboxRelay/Default Serverless-LambdaDLQ',
+      'LambdaOncePayments/OutboxRelay/Default Serverless-LambdaTracing',
+      'LambdaOncePayments/OutboxRelay/Role/DefaultPolicy AwsSolutions-IAM5[Resource::LambdaOnceData:ExportsOutputFnGetAttIdempotencyTable22A5A209Arn796E3A97/stream/*]',
+      'LambdaOncePayments/PaidOrders/DeadLetters Serverless-SQSRedrivePolicy',
+      'LambdaOncePayments/PaidOrders/EventSourceMapping Serverless-LambdaEventSourceMappingDestination',
+      'LambdaOncePayments/PaymentWebhook/Default Serverless-LambdaDLQ',
+      'LambdaOncePayments/PaymentWebhook/Default Serverless-LambdaTracing',
       'LambdaOncePayments/Payments/DeadLetters Serverless-SQSRedrivePolicy',
       'LambdaOncePayments/Payments/EventSourceMapping Serverless-LambdaEventSourceMappingDestination',
       'LambdaOncePayments/PaymentsWorker/Default Serverless-LambdaDLQ',
       'LambdaOncePayments/PaymentsWorker/Default Serverless-LambdaTracing',
+      'LambdaOncePayments/Reconciler/Default Serverless-LambdaDLQ',
+      'LambdaOncePayments/Reconciler/Default Serverless-LambdaTracing',
+      'LambdaOncePayments/Reconciler/Role/DefaultPolicy AwsSolutions-IAM5[Resource::<OrdersApi48294D44.Arn>:*]',
+      'LambdaOncePayments/Reconciler/Schedule Serverless-EventBusDLQ',
     ])
   })
 })

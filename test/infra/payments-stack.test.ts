@@ -2,43 +2,38 @@ import { describe, expect, test } from 'vitest'
 import { onlyResource, resourcesOf, synthesize } from './templates.ts'
 
 const { data, payments } = synthesize()
+const DAY_SECONDS = 86_400
 
-const [, queue] = onlyResource(payments, 'AWS::SQS::Queue', 'Payments130')
-const [deadLettersId, deadLetters] = onlyResource(payments, 'AWS::SQS::Queue', 'PaymentsDeadLetters')
-const [apiFunctionId, apiFunction] = onlyResource(payments, 'AWS::Lambda::Function', 'OrdersApi')
-const [workerId, worker] = onlyResource(payments, 'AWS::Lambda::Function', 'PaymentsWorker')
+const FUNCTIONS = ['OrdersApi', 'PaymentsWorker', 'PaymentWebhook', 'LedgerWorker', 'OutboxRelay', 'Reconciler']
+const functionOf = (id: string) => onlyResource(payments, 'AWS::Lambda::Function', id)
+const queueOf = (idStart: string) => onlyResource(payments, 'AWS::SQS::Queue', idStart)
+const mappingOf = (id: string) => onlyResource(payments, 'AWS::Lambda::EventSourceMapping', id)[1].Properties
 
-describe('redelivery', () => {
-  test('a message stays invisible for six times as long as the worker may run', () => {
+describe.each([
+  ['Payments', 'Payments1', 'PaymentsWorker'],
+  ['PaidOrders', 'PaidOrders7', 'LedgerWorker'],
+])('the queue %s', (name, queueId, functionId) => {
+  const [, queue] = queueOf(queueId)
+  const [deadLettersId, deadLetters] = queueOf(`${name}DeadLetters`)
+  const [workerId, worker] = functionOf(functionId)
+
+  test('keeps a message invisible for six times as long as the worker may run', () => {
     expect(queue.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * worker.Properties.Timeout)
   })
 
-  test('a message that fails five times goes to the dead-letter queue', () => {
+  test('sends a message that fails five times to the dead-letter queue', () => {
     expect(queue.Properties.RedrivePolicy).toEqual({
       deadLetterTargetArn: { 'Fn::GetAtt': [deadLettersId, 'Arn'] },
       maxReceiveCount: 5,
     })
   })
 
-  test('dead letters are kept longer than the source keeps its messages', () => {
+  test('has dead letters that are kept longer than its messages', () => {
     expect(deadLetters.Properties.MessageRetentionPeriod).toBeGreaterThan(queue.Properties.MessageRetentionPeriod)
   })
 
-  test.each([
-    ['OrdersApi', apiFunction],
-    ['PaymentsWorker', worker],
-  ])('%s protects an operation until its message can no longer come again', (_, { Properties }) => {
-    expect(Number(Properties.Environment.Variables.RETENTION_SECONDS)).toBeGreaterThanOrEqual(
-      queue.Properties.MessageRetentionPeriod + deadLetters.Properties.MessageRetentionPeriod,
-    )
-  })
-})
-
-describe('the event source', () => {
-  const [, { Properties: source }] = onlyResource(payments, 'AWS::Lambda::EventSourceMapping')
-
-  test('feeds the worker ten messages at a time and takes partial failures', () => {
-    expect(source).toMatchObject({
+  test('feeds its worker ten messages at a time and takes partial failures', () => {
+    expect(mappingOf(name)).toMatchObject({
       FunctionName: { Ref: workerId },
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -46,19 +41,37 @@ describe('the event source', () => {
   })
 
   test('filters nothing: what a filter does not match is deleted', () => {
-    expect(source).not.toHaveProperty('FilterCriteria')
+    expect(mappingOf(name)).not.toHaveProperty('FilterCriteria')
   })
+
+  test.each(['OrdersApi', 'PaymentsWorker', 'PaymentWebhook', 'LedgerWorker', 'Reconciler'])(
+    '%s protects an operation until its message can no longer come again, and the day longer that orders rely on',
+    (id) => {
+      const [, { Properties }] = functionOf(id)
+      expect(Number(Properties.Environment.Variables.RETENTION_SECONDS)).toBeGreaterThanOrEqual(
+        queue.Properties.MessageRetentionPeriod + deadLetters.Properties.MessageRetentionPeriod + DAY_SECONDS,
+      )
+    },
+  )
+})
+
+test('paid orders are told of in order, each account for itself', () => {
+  const [, queue] = queueOf('PaidOrders7')
+  expect(queue.Properties).toMatchObject({ FifoQueue: true })
+  expect(queue.Properties).not.toHaveProperty('ContentBasedDeduplication')
 })
 
 describe('the API', () => {
-  test('has one route, for callers whose token was verified', () => {
+  const route = (key: string) => {
+    const found = resourcesOf(payments, 'AWS::ApiGatewayV2::Route').find(
+      ([, { Properties }]) => Properties.RouteKey === key,
+    )
+    return found![1].Properties
+  }
+
+  test('takes orders from callers whose token was verified', () => {
     const [authorizerId, { Properties: authorizer }] = onlyResource(payments, 'AWS::ApiGatewayV2::Authorizer')
-    const [, { Properties: route }] = onlyResource(payments, 'AWS::ApiGatewayV2::Route')
-    expect(route).toMatchObject({
-      RouteKey: 'POST /orders',
-      AuthorizationType: 'JWT',
-      AuthorizerId: { Ref: authorizerId },
-    })
+    expect(route('POST /orders')).toMatchObject({ AuthorizationType: 'JWT', AuthorizerId: { Ref: authorizerId } })
     expect(authorizer).toMatchObject({
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
@@ -66,20 +79,48 @@ describe('the API', () => {
     })
   })
 
-  test('hands requests to the orders function in the format it reads', () => {
-    const [, { Properties: integration }] = onlyResource(payments, 'AWS::ApiGatewayV2::Integration')
-    expect(integration).toMatchObject({
-      IntegrationUri: { 'Fn::GetAtt': [apiFunctionId, 'Arn'] },
-      PayloadFormatVersion: '2.0',
+  test('takes what the payment provider has signed, and no other route', () => {
+    expect(route('POST /webhooks/payments')).toMatchObject({ AuthorizationType: 'NONE' })
+    expect(resourcesOf(payments, 'AWS::ApiGatewayV2::Route')).toHaveLength(2)
+    const [, webhook] = functionOf('PaymentWebhook')
+    // Resolved while CloudFormation deploys, so that the secret is in no template.
+    expect(webhook.Properties.Environment.Variables.PAYMENT_WEBHOOK_SECRET).toBe(
+      '{{resolve:secretsmanager:webhook-secret-of-the-test:SecretString:::}}',
+    )
+  })
+
+  test('hands requests to the functions in the format they read', () => {
+    const integrations = resourcesOf(payments, 'AWS::ApiGatewayV2::Integration').map(([, { Properties }]) => Properties)
+    expect(integrations).toMatchObject(
+      ['OrdersApi', 'PaymentWebhook'].map((id) => ({
+        IntegrationUri: { 'Fn::GetAtt': [functionOf(id)[0], 'Arn'] },
+        PayloadFormatVersion: '2.0',
+      })),
+    )
+  })
+})
+
+describe('what is left behind', () => {
+  test('is looked for every minute', () => {
+    const [, { Properties }] = onlyResource(payments, 'AWS::Events::Rule')
+    const [reconcilerId] = functionOf('Reconciler')
+    expect(Properties).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      Targets: [{ Arn: { 'Fn::GetAtt': [reconcilerId, 'Arn'] } }],
     })
+  })
+
+  test('is found by all who write it: the index has as many shards for each of them', () => {
+    const shards = FUNCTIONS.filter((id) => id !== 'OutboxRelay').map(
+      (id) => functionOf(id)[1].Properties.Environment.Variables.RECONCILER_SHARDS,
+    )
+    expect(new Set(shards)).toEqual(new Set(['4']))
   })
 })
 
 describe('the functions', () => {
-  test.each([
-    ['OrdersApi', apiFunction],
-    ['PaymentsWorker', worker],
-  ])('%s runs on Node 24 on arm64 and keeps its logs for a month', (id, { Properties }) => {
+  test.each(FUNCTIONS)('%s runs on Node 24 on arm64 and keeps its logs for a month', (id) => {
+    const [, { Properties }] = functionOf(id)
     const [logsId, { Properties: logs }] = onlyResource(payments, 'AWS::Logs::LogGroup', `${id}Logs`)
     expect(Properties).toMatchObject({
       Runtime: 'nodejs24.x',
@@ -89,20 +130,30 @@ describe('the functions', () => {
     expect(logs.RetentionInDays).toBe(30)
   })
 
-  test('know their tables, queue and provider by reference', () => {
+  test('know their tables, queues and provider by reference', () => {
     const imported = (logicalIdStart: string) => ({
       'Fn::ImportValue': expect.stringContaining(`ExportsOutputRef${logicalIdStart}`),
     })
-    const [queueId] = onlyResource(payments, 'AWS::SQS::Queue', 'Payments130')
-    expect(apiFunction.Properties.Environment.Variables).toMatchObject({
-      IDEMPOTENCY_TABLE: imported('IdempotencyTable'),
+    const variablesOf = (id: string) => functionOf(id)[1].Properties.Environment.Variables
+    const IDEMPOTENCY_TABLE = imported('IdempotencyTable')
+    const PAYMENTS_QUEUE_URL = { Ref: queueOf('Payments1')[0] }
+    expect(variablesOf('OrdersApi')).toMatchObject({
+      IDEMPOTENCY_TABLE,
       ORDERS_TABLE: imported('OrdersTable'),
-      PAYMENTS_QUEUE_URL: { Ref: queueId },
+      PAYMENTS_QUEUE_URL,
     })
-    expect(worker.Properties.Environment.Variables).toMatchObject({
-      IDEMPOTENCY_TABLE: imported('IdempotencyTable'),
+    expect(variablesOf('PaymentsWorker')).toMatchObject({
+      IDEMPOTENCY_TABLE,
+      ORDERS_TABLE: imported('OrdersTable'),
+      LEDGER_TABLE: imported('LedgerTable'),
+      PAYMENTS_QUEUE_URL,
+      ORDER_PAID_QUEUE_URL: { Ref: queueOf('PaidOrders7')[0] },
       PAYMENT_PROVIDER_URL: 'https://provider.test',
     })
+    expect(variablesOf('LedgerWorker')).toMatchObject({ IDEMPOTENCY_TABLE, BALANCES_TABLE: imported('BalancesTable') })
+    for (const id of ['PaymentWebhook', 'OutboxRelay', 'Reconciler']) {
+      expect(variablesOf(id)).toMatchObject({ IDEMPOTENCY_TABLE })
+    }
   })
 })
 
@@ -117,17 +168,56 @@ describe('permissions', () => {
     'sqs:ReceiveMessage',
   ]
 
-  test('the orders function may claim operations, add orders, send payments and log', () => {
+  test('the orders function may claim operations, write orders, send payments and log', () => {
     expect(grantsOf('OrdersApi')).toEqual({
       OrdersApiLogs: logs,
       IdempotencyTable: store,
-      OrdersTable: ['dynamodb:PutItem'],
+      OrdersTable: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
       Payments: ['sqs:SendMessage'],
     })
   })
 
-  test('the worker may claim operations, consume its queue and log', () => {
-    expect(grantsOf('PaymentsWorker')).toEqual({ PaymentsWorkerLogs: logs, IdempotencyTable: store, Payments: consume })
+  test('the payments worker may claim operations, book payments, consume its queue and log', () => {
+    expect(grantsOf('PaymentsWorker')).toEqual({
+      PaymentsWorkerLogs: logs,
+      IdempotencyTable: store,
+      OrdersTable: ['dynamodb:UpdateItem'],
+      LedgerTable: ['dynamodb:PutItem', 'dynamodb:Query'],
+      Payments: consume,
+    })
+  })
+
+  test('the ledger worker may claim operations, write balances, consume its queue and log', () => {
+    expect(grantsOf('LedgerWorker')).toEqual({
+      LedgerWorkerLogs: logs,
+      IdempotencyTable: store,
+      BalancesTable: ['dynamodb:PutItem'],
+      PaidOrders: consume,
+    })
+  })
+
+  test('the webhook may claim and wake operations and log', () => {
+    expect(grantsOf('PaymentWebhook')).toEqual({ PaymentWebhookLogs: logs, IdempotencyTable: store })
+  })
+
+  test('the relay may send messages, mark them, note what it gave up, and log', () => {
+    expect(grantsOf('OutboxRelay')).toMatchObject({
+      OutboxRelayLogs: logs,
+      Payments: ['sqs:SendMessage'],
+      PaidOrders: ['sqs:SendMessage'],
+      OutboxRelayDeadLetters: expect.arrayContaining(['sqs:SendMessage']),
+    })
+    expect(grantsOf('OutboxRelay')).not.toHaveProperty('OrdersTable')
+  })
+
+  test('the reconciler may take operations over, and deliver what it finds again', () => {
+    expect(grantsOf('Reconciler')).toMatchObject({
+      ReconcilerLogs: logs,
+      IdempotencyTable: expect.arrayContaining([...store, 'dynamodb:Query']),
+      Payments: ['sqs:SendMessage'],
+      PaidOrders: ['sqs:SendMessage'],
+      OrdersApi: ['lambda:InvokeFunction'],
+    })
   })
 
   test("no role has a managed policy, which would reach beyond the service's own resources", () => {

@@ -13,9 +13,12 @@ export function synthesize(bundlesTo?: string): { data: Template; payments: Temp
   const payments = new PaymentsStack(app, 'Payments', {
     idempotencyTable: data.idempotencyTable,
     ordersTable: data.ordersTable,
+    ledgerTable: data.ledgerTable,
+    balancesTable: data.balancesTable,
     jwtIssuer: 'https://issuer.test',
     jwtAudience: 'audience-of-the-test',
     paymentProviderUrl: 'https://provider.test',
+    webhookSecretName: 'webhook-secret-of-the-test',
   })
   return { data: Template.fromStack(data), payments: Template.fromStack(payments) }
 }

@@ -14,12 +14,19 @@ test('the stateful stack keeps its logical ids', () => {
     {
       "outputs": [
         "ExportsOutputFnGetAttIdempotencyTable22A5A209Arn796E3A97",
+        "ExportsOutputFnGetAttBalancesTableFE6BA84DArn24402A6F",
         "ExportsOutputRefIdempotencyTable22A5A209F6C0179A",
+        "ExportsOutputRefBalancesTableFE6BA84D4060446E",
         "ExportsOutputFnGetAttOrdersTable315BB997ArnB3A07C42",
+        "ExportsOutputFnGetAttLedgerTable38A58B60ArnA55745FD",
         "ExportsOutputRefOrdersTable315BB997F7C1D27E",
+        "ExportsOutputRefLedgerTable38A58B60D1C7B5DE",
+        "ExportsOutputFnGetAttIdempotencyTable22A5A209StreamArn2F5B7D27",
       ],
       "resources": {
+        "BalancesTableFE6BA84D": "AWS::DynamoDB::GlobalTable",
         "IdempotencyTable22A5A209": "AWS::DynamoDB::GlobalTable",
+        "LedgerTable38A58B60": "AWS::DynamoDB::GlobalTable",
         "OrdersTable315BB997": "AWS::DynamoDB::GlobalTable",
       },
     }

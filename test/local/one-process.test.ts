@@ -25,6 +25,7 @@ const start = (model: LocalModel): FunctionStart => ({
   definition: model.functions[0]!,
   model,
   sqsEndpoint: 'http://127.0.0.1:1',
+  lambdaEndpoint: 'http://127.0.0.1:1',
   overrides: {},
   logDirectory: '/nowhere',
   maxEnvironments: undefined,
@@ -36,7 +37,7 @@ test.each<[string, LocalModel, RegExp]>([
   ['a function this project does not have', modelWith({}), /somebodys can only run in processes of its own/],
   [
     'a worker without its variables',
-    modelWith({ PAYMENT_PROVIDER_URL: 'http://127.0.0.1:1' }),
+    modelWith({ PAYMENT_PROVIDER_URL: 'http://127.0.0.1:1', LEDGER_TABLE: 'ledger' }),
     /no variable RETENTION_SECONDS/,
   ],
   [
@@ -77,7 +78,7 @@ test('a stream to a function it can run is left out, and said so', () => {
 })
 
 test('a table of the template starts empty, one that is not in it cannot be read', async () => {
-  await platform.createTables({ tables: [{ name: 'orders' }] } as unknown as LocalModel)
+  await platform.createTables({ tables: [{ name: 'orders', creation: {} }] } as unknown as LocalModel)
   expect(await platform.items('orders')).toEqual([])
   await expect(platform.items('customers')).rejects.toThrow('no table customers in the template')
 })

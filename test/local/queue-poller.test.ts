@@ -1,5 +1,6 @@
 import {
   CreateQueueCommand,
+  DeleteMessageCommand,
   GetQueueAttributesCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
@@ -157,6 +158,29 @@ test('a lost delete delivers a message again after its success, with a higher re
   const records = events.flatMap(({ Records }) => Records)
   expect(records.map(({ attributes }) => attributes.ApproximateReceiveCount)).toEqual(['1', '2'])
   expect(new Set(records.map(({ messageId }) => messageId)).size).toBe(1)
+})
+
+test('a message that somebody else was done with meanwhile cannot come again, and the polling goes on', async () => {
+  const queue = await createQueue()
+  await client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: 'late' }))
+  const seen: string[] = []
+  const worker = {
+    definition: { timeoutSeconds: 5 },
+    invoke: async (event: unknown): Promise<InvocationResult> => {
+      for (const { body, receiptHandle } of (event as SQSEvent).Records) {
+        seen.push(body)
+        if (body !== 'late') continue
+        await client.send(new DeleteMessageCommand({ QueueUrl: queue.url, ReceiptHandle: receiptHandle }))
+      }
+      return { kind: 'returned', requestId: 'r', payload: { batchItemFailures: [] } }
+    },
+  } as InvocableFunction
+  const poller = poll(queue, worker, { afterSuccess: ({ Body }) => (Body === 'late' ? 'redeliver' : 'delete') })
+  await expect.poll(() => seen).toEqual(['late'])
+  await client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: 'next' }))
+  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['late', 'next'])
+  // Here a loop that has broken would be reported.
+  await poller.stop()
 })
 
 test('a batching window gathers more than one receive can bring', async () => {

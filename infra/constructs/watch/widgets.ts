@@ -103,11 +103,13 @@ function queueWidgets(queues: readonly IdempotentQueue[]): IWidget[] {
   ]
 }
 
-function drainTime(queue: IdempotentQueue): IMetric {
+function drainTime(queue: IdempotentQueue, index: number): IMetric {
+  // All metrics of a graph share one space of ids.
+  const [backlog, workedOff] = [`backlog${index}`, `workedOff${index}`]
   return new MathExpression({
     // Where nothing is worked off there is no answer: the graph has a gap, and the age of the oldest message grows.
-    expression: `IF(workedOff > 0, ${MINUTES_PER_PERIOD} * backlog / workedOff)`,
-    usingMetrics: { backlog: queue.metricBacklog(), workedOff: queue.metricWorkedOff() },
+    expression: `IF(${workedOff} > 0, ${MINUTES_PER_PERIOD} * ${backlog} / ${workedOff})`,
+    usingMetrics: { [backlog]: queue.metricBacklog(), [workedOff]: queue.metricWorkedOff() },
     label: queue.node.id,
   })
 }

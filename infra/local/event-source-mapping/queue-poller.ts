@@ -3,6 +3,7 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageBatchCommand,
   type Message,
+  MessageNotInflight,
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs'
@@ -96,12 +97,20 @@ export function startQueuePoller(options: QueuePollerOptions): QueuePoller {
     const succeeded = batch.filter(({ MessageId = '' }) => isSuccess(verdict, MessageId))
     const again = succeeded.filter((message) => options.afterSuccess?.(message, queue) === 'redeliver')
     await acknowledge(succeeded.filter((message) => !again.includes(message)))
-    for (const { ReceiptHandle } of again) {
+    for (const { ReceiptHandle } of again) await makeVisible(ReceiptHandle)
+    options.onBatch?.({ source: queue.name, functionName: mapping.functionName, ids, verdict })
+  }
+
+  const makeVisible = async (ReceiptHandle: string | undefined): Promise<void> => {
+    try {
       await client.send(
         new ChangeMessageVisibilityCommand({ QueueUrl: queue.url, ReceiptHandle, VisibilityTimeout: 0 }),
       )
+    } catch (error) {
+      // The batch took longer than its visibility (a cold start on a busy machine), so the message is visible by itself, or
+      // somebody else has it, or is done with it.
+      if (!(error instanceof MessageNotInflight)) throw error
     }
-    options.onBatch?.({ source: queue.name, functionName: mapping.functionName, ids, verdict })
   }
 
   const acknowledge = async (messages: readonly Message[]): Promise<void> => {

@@ -5,8 +5,18 @@ import type { LocalQueue } from '../template/model.ts'
 import type { Roles } from './roles.ts'
 import type { StartOptions } from './start-options.ts'
 
-/** A provider on a bad day: slow now and then, sometimes away, sometimes silent after it has charged. */
-export const PROVIDER = { latencyMs: 150, unavailableChance: 0.04, lostAnswerChance: 0.03 }
+/**
+ * A provider on a bad day: slow now and then, sometimes away, sometimes silent after it has charged, or not sure yet. In a
+ * short run it is so more often, since there has to be a pending charge in each.
+ */
+export function badDay({ orders }: Pick<StartOptions, 'orders'>): {
+  readonly latencyMs: number
+  readonly unavailableChance: number
+  readonly lostAnswerChance: number
+  readonly pendingShare: number
+} {
+  return { latencyMs: 150, unavailableChance: 0.04, lostAnswerChance: 0.03, pendingShare: orders < 50 ? 0.5 : 0.15 }
+}
 // Enough for the worker to be over (and its lease with it) before a message comes again, and short enough to watch.
 const VISIBILITY_OVER_TIMEOUT_SECONDS = 3
 
@@ -15,7 +25,7 @@ export function announceLimits(reason: string): void {
   console.log(pc.yellow(reason))
   console.log(
     pc.yellow(
-      'So the functions run in this one process, on the in-memory store. Left out: kills of real processes, takeovers after a kill, the real DynamoDB.',
+      'So the functions run in this one process, on the in-memory store. Left out: kills of real processes, takeovers after a kill, the reconciler, the real DynamoDB. In place of the outbox relay a loop sends what commits have written.',
     ),
   )
 }
@@ -44,13 +54,16 @@ export function announce(options: StartOptions, roles: Roles, service: LocalServ
       `unlike the template: ${functionName} runs every ${options.scheduleEverySeconds} s instead of every ${everySeconds} s`,
     )
   }
-  const killed =
-    options.where.kind === 'processes'
-      ? `${options.kills} processes of ${options.killParts.join(', ')} are killed, `
-      : ''
+  const percent = (share: number): string => `${Math.round(100 * share)}%`
+  const { unavailableChance, lostAnswerChance, pendingShare } = badDay(options)
+  console.log('made to go wrong:')
+  console.log("  every message's first deletion is lost, and a poisoned message comes until it is dead")
   console.log(
-    `made to go wrong: every message's first deletion is lost, ${killed}the provider fails ${100 * PROVIDER.unavailableChance}% and loses ${100 * PROVIDER.lostAnswerChance}% of its answers`,
+    `  the payment provider is away ${percent(unavailableChance)} of the time, loses ${percent(lostAnswerChance)} of its answers, and confirms ${percent(pendingShare)} of its charges later, by callbacks that come twice or more, in any order`,
   )
+  if (options.kills > 0) {
+    console.log(`  ${options.kills} processes are killed in the middle of their work: ${options.killParts.join(', ')}`)
+  }
 }
 
 /** The visibility that a queue's messages are received with, in seconds. */

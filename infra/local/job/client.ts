@@ -21,6 +21,8 @@ export interface OrderPost {
   readonly body: OrderBody
   readonly key?: string
   readonly token?: string
+  /** Takes the first answer of the service for the last one, whatever it is. */
+  readonly abandons?: boolean
 }
 
 /** Options of {@link createOrderClient}. */
@@ -66,7 +68,8 @@ export function createOrderClient(options: OrderClientOptions): PostOrder {
   return async (post) => {
     for (let attempt = 1; ; attempt += 1) {
       const { status, body, waitMs } = await limit(() => once(post))
-      const isFinal = status !== 0 && !RETRYABLE.has(status)
+      // A 503 is the gateway's: there was no process for the request, and nothing has begun.
+      const isFinal = post.abandons ? status !== 503 : status !== 0 && !RETRYABLE.has(status)
       if (isFinal || attempt === MAX_ATTEMPTS) return { status, body, attempts: attempt }
       const backoffMs = random() * Math.min(MAX_BACKOFF_MS, BASE_BACKOFF_MS * 2 ** attempt)
       await sleep(waitMs + backoffMs, undefined, { signal })

@@ -1,26 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { GetQueueAttributesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import pLimit from 'p-limit'
 import type { LocalService } from '../local-service.ts'
 import type { PaymentProvider } from '../payment-provider/start.ts'
 import { seededRandom } from '../seeded-random.ts'
-import { audit, drainBodies } from './audit.ts'
+import { audit } from './audit.ts'
 import { createOrderClient } from './client.ts'
-import { type KillTarget, startKiller } from './killer.ts'
+import { type KillerOptions, type KillTarget, startKiller } from './killer.ts'
 import { placeOrders } from './place-orders.ts'
-import { PRINCIPALS, planOrders } from './plan.ts'
+import { type OrderBody, PRINCIPALS, planOrders } from './plan.ts'
 import { startProgress } from './progress.ts'
+import { drainBodies } from './queues.ts'
+import { readRecords, type StoredItem } from './records.ts'
 import type { RunResult } from './report.ts'
 import type { Roles } from './roles.ts'
+import { createSettling } from './settle.ts'
 import { sum, type Tally } from './tally.ts'
 
 // As many as the API has processes for: one more, and throttled requests would crowd the table.
 const OPEN_REQUESTS = 8
 const LOOK_EVERY_MS = 500
-// Longer than any honest wait of a run (a lease, a visibility timeout, a Retry-After), so that only a stuck run meets it.
-const STALL_MS = 90_000
-// Between the work of one function and the delivery to the next, a single look may find nothing anywhere.
-const QUIET_LOOKS = 2
 const POISON_BODY = '{"orderId": "poisoned", "amountCents":'
 
 /** Options of {@link runJob}. */
@@ -32,8 +30,10 @@ export interface JobOptions {
   readonly hasProcesses: boolean
   /** Whose processes to kill. */
   readonly killTargets: readonly KillTarget[]
-  /** Every item of the orders table. */
-  readonly readOrderRows: () => Promise<readonly { readonly orderId?: unknown }[]>
+  /** Every item of a table. */
+  readonly readItems: (tableName: string) => Promise<readonly StoredItem[]>
+  /** Sends some messages of the ledger worker's queue again, as new ones; answers how many. */
+  readonly sendLateUpdates: (sqs: SQSClient) => Promise<number>
   readonly tally: Tally
   readonly orders: number
   readonly kills: number
@@ -43,10 +43,11 @@ export interface JobOptions {
 
 /** Puts the orders through the service while processes are being killed, then looks into the books. */
 export async function runJob(options: JobOptions): Promise<RunResult> {
-  const { service, provider, roles, killTargets, tally, signal } = options
+  const { service, provider, roles, killTargets, readItems, tally, signal } = options
   const startedAtMs = Date.now()
   const random = seededRandom(options.seed)
   const orders = planOrders(options.orders, random)
+  const abandonedKeys = new Set(orders.filter(({ abandons }) => abandons).map(({ key }) => key))
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
   const sqs = new SQSClient({ endpoint: service.sqsEndpoint, region: service.model.region, credentials })
   const tokens = new Map<string, string>()
@@ -63,12 +64,21 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
       () => undefined,
     )
   }, LOOK_EVERY_MS)
-  const deliveries = (): number => sum([...tally.counts().sources.values()].map((source) => source.deliveries))
+  const settling = createSettling({
+    service,
+    provider,
+    roles,
+    sqs,
+    readRecords: async () => readRecords(await readItems(roles.tables.operations)),
+    deliveries: () => sum([...tally.counts().sources.values()].map((source) => source.deliveries)),
+    signal,
+  })
   const progress = startProgress(() => {
-    const { requests, kills } = tally.counts()
-    const parts = [`orders ${ordersPlaced}/${orders.length}`, `requests ${requests}`, `deliveries ${deliveries()}`]
+    const { requests, kills, events } = tally.counts()
+    const parts = [`orders ${ordersPlaced}/${orders.length}`, `requests ${requests}`]
     if (options.hasProcesses) parts.push(`killed ${sum(kills.values())}/${options.kills}`)
-    return [...parts, `charged ${charged}/${orders.length}`].join(' · ')
+    parts.push(`charged ${charged}`, `booked ${events.get('payments/completed') ?? 0}`)
+    return [...parts, ...settling.waitingFor()].join(' · ')
   })
   const killer = startKiller({
     targets: killTargets,
@@ -79,6 +89,7 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
       const redrive = service.model.queues.find(({ arn }) => arn === queueArn)?.redrive
       return redrive ? Math.max(2, redrive.maxReceiveCount - 2) : Infinity
     },
+    moment: momentsOf({ abandonedKeys, provider, readOrders: () => readItems(roles.tables.orders) }),
     random: seededRandom(options.seed + 1),
     tally,
   })
@@ -101,27 +112,46 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
       },
       signal,
     })
-    const leftOver = await untilDrained()
+    const unsettled = await settling.untilSettled(killer.isDone)
     await killer.stop()
-    const evidence = {
+    const lateUpdates = await options.sendLateUpdates(sqs)
+    const unsettledLate = await settling.untilSettled(() => true)
+    const [operations, orderRows, ledgerRows, balanceRows] = await Promise.all(
+      [roles.tables.operations, roles.tables.orders, roles.tables.ledger, roles.tables.balances].map(readItems),
+    )
+    const deadLetters = await Promise.all(roles.deadLetterQueues.map(({ url }) => drainBodies(sqs, url)))
+    const records = readRecords(operations ?? [])
+    const stats = await provider.stats()
+    const findings = audit({
       placed,
-      rowOrderIds: (await options.readOrderRows()).map(({ orderId }) => String(orderId)),
-      provider: await provider.stats(),
-      deadLetterBodies: await drainBodies(sqs, roles.deadLetterQueue.url),
+      orderRows: orderRows ?? [],
+      ledgerRows: ledgerRows ?? [],
+      balanceRows: balanceRows ?? [],
+      records,
+      provider: stats,
+      deadLetterBodies: deadLetters.flat(),
       poisonBody: POISON_BODY,
-    }
-    const findings = audit(evidence)
+    })
     const counts = tally.counts()
-    const problems = [...findings.problems, ...wronglyAnswered, ...leftOver]
+    const problems = [...findings.problems, ...wronglyAnswered, ...unsettled, ...unsettledLate]
     const killed = sum(counts.kills.values())
-    if (killed < options.kills) problems.push(`only ${killed} of ${options.kills} processes could be killed`)
+    if (killed < options.kills) {
+      problems.push(
+        `only ${killed} of ${options.kills} processes could be killed: there was no more work to kill them in`,
+      )
+    }
     return {
       hadProcesses: options.hasProcesses,
       roles,
       orders: orders.length,
-      orderRows: evidence.rowOrderIds.length,
+      abandoned: abandonedKeys.size,
+      orderRows: orderRows?.length ?? 0,
+      ledgerRows: ledgerRows?.length ?? 0,
+      accounts: balanceRows?.length ?? 0,
+      lateUpdates,
+      records,
       counts,
-      provider: evidence.provider,
+      provider: stats,
       findings: { ...findings, problems },
       seconds: Math.round((Date.now() - startedAtMs) / 1000),
     }
@@ -131,38 +161,39 @@ export async function runJob(options: JobOptions): Promise<RunResult> {
     progress.stop()
     sqs.destroy()
   }
-
-  /** Waits until nothing is left on any queue or stream; says in words what is left when it never gets there. */
-  async function untilDrained(): Promise<string[]> {
-    let lastChangeMs = Date.now()
-    let lastSeen = ''
-    let quietLooks = 0
-    for (;;) {
-      // Streams first: what they hand on is on a queue by then.
-      const streams = service.streamsAreIdle() ? [] : ['records stayed on a stream']
-      const waiting = await Promise.all(roles.workedQueues.map(({ url }) => messagesOn(sqs, url)))
-      const left = roles.workedQueues.flatMap(({ name }, index) =>
-        waiting[index] ? [`${waiting[index]} messages stayed on ${name}`] : [],
-      )
-      quietLooks = streams.length + left.length === 0 ? quietLooks + 1 : 0
-      if (quietLooks === QUIET_LOOKS) return []
-      const seen = `${waiting} ${deliveries()}`
-      if (seen !== lastSeen) lastChangeMs = Date.now()
-      lastSeen = seen
-      if (Date.now() - lastChangeMs > STALL_MS) return [...streams, ...left]
-      await sleep(LOOK_EVERY_MS, undefined, { signal })
-    }
-  }
 }
 
-async function messagesOn(sqs: SQSClient, queueUrl: string): Promise<number> {
-  const { Attributes = {} } = await sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] }),
-  )
-  const names = [
-    'ApproximateNumberOfMessages',
-    'ApproximateNumberOfMessagesNotVisible',
-    'ApproximateNumberOfMessagesDelayed',
-  ] as const
-  return names.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0)
+/** The moments at which a kill hurts most. */
+function momentsOf({
+  abandonedKeys,
+  provider,
+  readOrders,
+}: {
+  readonly abandonedKeys: ReadonlySet<string>
+  readonly provider: Pick<PaymentProvider, 'unanswered'>
+  readonly readOrders: () => Promise<readonly StoredItem[]>
+}): NonNullable<KillerOptions['moment']> {
+  return async (name, { event }, killsDone) => {
+    const {
+      headers,
+      body,
+      Records = [],
+    } = event as {
+      headers?: { readonly [name: string]: string }
+      body?: string
+      Records?: readonly { readonly body?: string }[]
+    }
+    if (name === 'orders-api') {
+      // Whoever posted it never comes back: sometime while it is worked on, or between its row and the end.
+      if (!abandonedKeys.has(headers?.['idempotency-key'] ?? '')) return 'no'
+      if (killsDone % 2 === 1) return 'soon'
+      const { customerId } = JSON.parse(body ?? '{}') as Partial<OrderBody>
+      const row = (await readOrders()).find((order) => order.customerId === customerId)
+      return row !== undefined && row.paymentRequestedAt === undefined ? 'now' : 'no'
+    }
+    if (name !== 'payments-worker') return 'soon'
+    // The charge is made, and the worker does not know it yet.
+    const unanswered = await provider.unanswered()
+    return Records.some((record) => unanswered.some((orderId) => record.body?.includes(orderId))) ? 'now' : 'no'
+  }
 }

@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { type LocalService, type LocalServiceOptions, startLocalService } from '../local-service.ts'
+import type { SQSClient } from '@aws-sdk/client-sqs'
+import { freePort } from '../engines/free-port.ts'
+import { type LocalService, startLocalService } from '../local-service.ts'
 import type { PartName } from '../parts.ts'
 import { type PaymentProvider, startPaymentProvider } from '../payment-provider/start.ts'
 import { startOneProcess } from '../platform/one-process.ts'
 import type { Platform } from '../platform/platform.ts'
 import { startProcesses } from '../platform/processes.ts'
-import { announce, announceLimits, PROVIDER, receivedVisibility } from './announce.ts'
+import { announce, announceLimits, badDay, receivedVisibility } from './announce.ts'
 import type { KillTarget } from './killer.ts'
-import { PRINCIPALS } from './plan.ts'
+import { createMischief, type Mischief } from './mischief.ts'
+import { ABANDONED_SHARE, PRINCIPALS } from './plan.ts'
 import type { RunResult } from './report.ts'
 import { findRoles, type Roles } from './roles.ts'
 import { runJob } from './run-job.ts'
@@ -23,16 +27,21 @@ export async function runService(
   if (options.where.kind === 'one-process') announceLimits(options.where.reason)
   const directory = options.assemblyDirectory ?? assemble(options.root)
   const tally = createTally()
-  const provider = await startPaymentProvider({ ...PROVIDER, seed: options.seed })
+  const apiPort = await freePort()
+  const secret = randomUUID()
+  const callbacks = { url: `http://127.0.0.1:${apiPort}/webhooks/payments`, secret }
+  const provider = await startPaymentProvider({ ...badDay(options), callbacks, seed: options.seed })
+  const mischief = createMischief(tally)
   try {
     const platform = await startPlatform(options.where)
     const service = await startLocalService({
       platform,
       assemblyDirectory: directory,
       logDirectory: options.logDirectory,
-      environmentOverrides: { PAYMENT_PROVIDER_URL: provider.endpoint },
+      environmentOverrides: { PAYMENT_PROVIDER_URL: provider.endpoint, PAYMENT_WEBHOOK_SECRET: secret },
+      apiPort,
       visibilitySecondsOf: (queue, timeoutSeconds) => receivedVisibility(options, queue, timeoutSeconds),
-      afterSuccess: loseEveryFirstDelete(tally),
+      afterSuccess: mischief.afterSuccess,
       scheduleEverySeconds: options.scheduleEverySeconds,
       onBatch: tally.batchDone,
       onScheduledRun: tally.scheduledRunDone,
@@ -42,7 +51,9 @@ export async function runService(
       const roles = findRoles(service.model)
       announce(options, roles, service)
       const result =
-        options.orders > 0 ? await runTheJob(options, { platform, service, provider, roles, tally }) : undefined
+        options.orders > 0
+          ? await runTheJob(options, { platform, service, provider, roles, tally, mischief })
+          : undefined
       if (result) onResult(result)
       if (options.serve) await serve(service, provider, roles, options.signal)
       return result
@@ -51,18 +62,6 @@ export async function runService(
     }
   } finally {
     await provider.stop()
-  }
-}
-
-/** Every message comes again after its first success, as if its deletion had been lost, unless that would make it dead. */
-function loseEveryFirstDelete(tally: Tally): LocalServiceOptions['afterSuccess'] {
-  const lost = new Set<string>()
-  return ({ MessageId = '', Attributes }, { name, redrive }) => {
-    const isLastDelivery = Number(Attributes?.ApproximateReceiveCount) >= (redrive?.maxReceiveCount ?? Infinity)
-    if (lost.has(MessageId) || isLastDelivery) return 'delete'
-    lost.add(MessageId)
-    tally.deleteLost(name)
-    return 'redeliver'
   }
 }
 
@@ -77,13 +76,15 @@ function runTheJob(
     provider: PaymentProvider
     roles: Roles
     tally: Tally
+    mischief: Mischief
   },
 ): Promise<RunResult> {
   const { orders, kills, seed, signal } = options
   const hasProcesses = options.where.kind === 'processes'
   const killTargets = kills > 0 ? findKillTargets(options.killParts, parts.roles, platform) : []
-  const readOrderRows = () => platform.items(parts.roles.ordersTable)
-  return runJob({ ...parts, hasProcesses, killTargets, readOrderRows, orders, kills, seed, signal })
+  const sendLateUpdates = (sqs: SQSClient) => parts.mischief.sendLateUpdates(sqs, parts.roles.paidOrdersQueue)
+  const readItems = platform.items
+  return runJob({ ...parts, hasProcesses, killTargets, readItems, sendLateUpdates, orders, kills, seed, signal })
 }
 
 function findKillTargets(names: readonly PartName[], { functions }: Roles, platform: Platform): KillTarget[] {
@@ -91,7 +92,8 @@ function findKillTargets(names: readonly PartName[], { functions }: Roles, platf
     const definition = functions.get(name)
     const processes = definition && platform.processesOf(definition.name)
     if (processes === undefined) throw new Error(`--kill ${name}: the template has no such function`)
-    return { name, processes }
+    // Abandoned orders are among the first of a run, and only in these a kill is one that no client repairs.
+    return { name, processes, ...(name === 'orders-api' && { doneBy: ABANDONED_SHARE / 5, alwaysAimed: true }) }
   })
 }
 

@@ -26,8 +26,14 @@ export interface Counts {
   readonly scheduledRuns: ReadonlyMap<string, { readonly runs: number; readonly failures: number }>
   /** By part. */
   readonly kills: ReadonlyMap<PartName, number>
-  /** `namespace/event` of the functions' log lines. */
+  /** `namespace/event` of the functions' log lines; the event alone where it belongs to no family of operations. */
   readonly events: ReadonlyMap<string, number>
+  /** Writes of commits that were left out because their item was newer, by namespace. */
+  readonly staleWrites: ReadonlyMap<string, number>
+  /** What the reconciler did, by its own words. */
+  readonly deeds: ReadonlyMap<string, number>
+  /** Messages of the outbox that came to a queue more than once. */
+  readonly sentTwice: number
 }
 
 /** The job's counters. */
@@ -39,10 +45,15 @@ export interface Tally {
   deleteLost(source: string): void
   scheduledRunDone(functionName: string, result: InvocationResult): void
   killed(part: PartName): void
+  /** A message of the outbox has come, under the queue's id for it. */
+  outboxMessageCame(outboxId: string, messageId: string): void
   /** Counts a line a function wrote, when it is one of our structured events. */
   lineWritten(line: string): void
   counts(): Counts
 }
+
+/** What a reconciler says it did with an item, when it did something. */
+const DEEDS = ['recovered', 'continued', 'redriven', 'sent', 'stuck', 'beyond', 'failed'] as const
 
 interface SourceCounter {
   readonly deliveriesById: Map<string, number>
@@ -60,6 +71,9 @@ export function createTally(): Tally {
   const scheduledRuns = new Map<string, { runs: number; failures: number }>()
   const kills = new Map<PartName, number>()
   const events = new Map<string, number>()
+  const staleWrites = new Map<string, number>()
+  const deeds = new Map<string, number>()
+  const messageIds = new Map<string, Set<string>>()
   const sourceOf = (name: string): SourceCounter => {
     const counter = sources.get(name) ?? {
       deliveriesById: new Map(),
@@ -97,11 +111,31 @@ export function createTally(): Tally {
       scheduledRuns.set(functionName, { runs: runs + 1, failures: failures + (kind === 'returned' ? 0 : 1) })
     },
     killed: (part: PartName) => addOne(kills, part),
-    lineWritten: (line: string) => {
-      const name = eventName(line)
-      if (name !== undefined) addOne(events, name)
+    outboxMessageCame: (outboxId: string, messageId: string) => {
+      messageIds.set(outboxId, (messageIds.get(outboxId) ?? new Set()).add(messageId))
     },
-    counts: () => ({ ...totals, answers, sources, scheduledRuns, kills, events }),
+    lineWritten: (line: string) => {
+      const told = readEvent(line)
+      if (told === undefined) return
+      const { event, namespace, skippedWrites, ...rest } = told
+      if (event === 'reconciled') {
+        for (const deed of DEEDS) add(deeds, deed, Number(rest[deed] ?? 0))
+        return
+      }
+      addOne(events, typeof namespace === 'string' ? `${namespace}/${event}` : event)
+      if (Array.isArray(skippedWrites)) add(staleWrites, String(namespace), skippedWrites.length)
+    },
+    counts: () => ({
+      ...totals,
+      answers,
+      sources,
+      scheduledRuns,
+      kills,
+      events,
+      staleWrites,
+      deeds,
+      sentTwice: sum([...messageIds.values()].map(({ size }) => size - 1)),
+    }),
   })
 }
 
@@ -110,11 +144,13 @@ export function sum(values: Iterable<number>): number {
   return [...values].reduce((total, value) => total + value, 0)
 }
 
-function eventName(line: string): string | undefined {
+/** A line that is one of our structured events. */
+function readEvent(line: string): ({ readonly event: string } & Readonly<Record<string, unknown>>) | undefined {
   if (!line.startsWith('{')) return undefined
   try {
-    const { event, namespace } = JSON.parse(line) as { event?: unknown; namespace?: unknown }
-    return typeof event === 'string' && typeof namespace === 'string' ? `${namespace}/${event}` : undefined
+    const told = JSON.parse(line) as Readonly<Record<string, unknown>>
+    const { event } = told
+    return typeof event === 'string' ? { ...told, event } : undefined
   } catch {
     // A line that merely looks like JSON is somebody's log message.
     return undefined
@@ -122,5 +158,9 @@ function eventName(line: string): string | undefined {
 }
 
 function addOne<Key>(counts: Map<Key, number>, key: Key): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
+  add(counts, key, 1)
+}
+
+function add<Key>(counts: Map<Key, number>, key: Key, number: number): void {
+  if (number > 0) counts.set(key, (counts.get(key) ?? 0) + number)
 }

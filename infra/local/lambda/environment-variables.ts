@@ -5,6 +5,8 @@ export interface FunctionPlace {
   readonly region: string
   readonly dynamoDbEndpoint: string
   readonly sqsEndpoint: string
+  /** Where functions invoke each other. Absent: nowhere. */
+  readonly lambdaEndpoint?: string
   /** Values that replace the template's, by variable name. */
   readonly overrides?: { readonly [name: string]: string }
 }
@@ -42,5 +44,6 @@ export function environmentVariables(
     AWS_ENDPOINT_URL_DYNAMODB: place.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_DYNAMODB_STREAMS: place.dynamoDbEndpoint,
     AWS_ENDPOINT_URL_SQS: place.sqsEndpoint,
+    ...(place.lambdaEndpoint !== undefined && { AWS_ENDPOINT_URL_LAMBDA: place.lambdaEndpoint }),
   }
 }

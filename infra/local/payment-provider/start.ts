@@ -1,13 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { firstJsonLine, spawnTied } from '../engines/tied-process.ts'
-import type { ProviderStats } from './ledger.ts'
-import type { ProviderBehaviour } from './server.ts'
+import type { ProviderBehaviour, ProviderStats } from './server.ts'
 
 /** A payment provider in a process of its own, as a third party would be. */
 export interface PaymentProvider {
   /** What goes into PAYMENT_PROVIDER_URL. */
   readonly endpoint: string
   stats(): Promise<ProviderStats>
+  /** The orders that are charged and whose caller has not been told yet. */
+  unanswered(): Promise<readonly string[]>
   stop(): Promise<void>
 }
 
@@ -16,9 +17,11 @@ export async function startPaymentProvider(behaviour: ProviderBehaviour = {}): P
   const entry = fileURLToPath(new URL('./process.ts', import.meta.url))
   const child = spawnTied(process.execPath, [entry, JSON.stringify(behaviour)])
   const { endpoint } = (await firstJsonLine(child, 'the payment provider')) as { endpoint: string }
+  const get = async (path: string): Promise<unknown> => (await fetch(`${endpoint}${path}`)).json()
   return Object.freeze({
     endpoint,
-    stats: async () => (await (await fetch(`${endpoint}/stats`)).json()) as ProviderStats,
+    stats: async () => (await get('/stats')) as ProviderStats,
+    unanswered: async () => (await get('/unanswered')) as string[],
     stop: child.kill,
   })
 }

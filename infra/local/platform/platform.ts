@@ -8,6 +8,8 @@ export interface FunctionStart {
   /** What it is a part of. */
   readonly model: LocalModel
   readonly sqsEndpoint: string
+  /** Where functions invoke each other. */
+  readonly lambdaEndpoint: string
   /** Values that replace the template's, by variable name. */
   readonly overrides: { readonly [name: string]: string }
   readonly logDirectory: string

@@ -15,8 +15,8 @@ export async function startProcesses(options: { readonly javaPath: string }): Pr
     dynamoDbEndpoint: endpoint,
     canRun: () => true,
     createTables: (model: LocalModel) => createTables(model, endpoint),
-    startFunction: ({ model, sqsEndpoint, overrides, maxEnvironments, ...start }: FunctionStart) => {
-      const place = { region: model.region, dynamoDbEndpoint: endpoint, sqsEndpoint, overrides }
+    startFunction: ({ model, sqsEndpoint, lambdaEndpoint, overrides, maxEnvironments, ...start }: FunctionStart) => {
+      const place = { region: model.region, dynamoDbEndpoint: endpoint, sqsEndpoint, lambdaEndpoint, overrides }
       const pool = createFunctionPool({ ...start, place, ...(maxEnvironments !== undefined && { maxEnvironments }) })
       pools.set(start.definition.name, pool)
       return pool

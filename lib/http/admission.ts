@@ -10,6 +10,7 @@ import { type HttpRequest, readRequest } from './request/event.ts'
 import { contentOf } from './request/fingerprint.ts'
 import { type KeyReading, readKey, selectedKey } from './request/key.ts'
 import { principalOf } from './request/principal.ts'
+import { redrivenEvent } from './request/redriven.ts'
 
 /** A request that may run, and all that is needed to end it. Computed once: handlers and parsers change the event. */
 export interface Admitted extends Asked {
@@ -70,7 +71,7 @@ export async function admit(settings: HttpSettings, event: unknown, context: Con
       contract: 'answer',
       remainingMs: remainingMs(),
       requestId,
-      redrive: settings.redrive && { target: settings.redrive, payload: event, atClaim: true },
+      redrive: settings.redrive && { target: settings.redrive, payload: redrivenEvent(event as object), atClaim: true },
     })
   let operation: OperationRequest
   try {

@@ -91,7 +91,9 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
   readonly render?: (value: never, event: E) => HttpAnswer
   /**
    * Lets an operation whose client never comes back be finished: the event is stored with the claim, and a reconciler,
-   * or a signal through the relay, invokes this function (name or ARN, its own as a rule) with it again.
+   * or a signal through the relay, invokes this function (name or ARN, its own as a rule) with it again. Headers that
+   * carry credentials (authorization, cookie, x-api-key) are not stored: the handler has to take the caller from the
+   * gateway's context.
    * @defaultValue none: only a repetition of the client continues it
    */
   readonly redrive?: { readonly functionName: string }

@@ -198,3 +198,17 @@ test('an after hook that cannot make a response of a suspension changes nothing:
   w.clock.advance(60_000)
   expect(w.record()).toMatchObject({ status: 'WAITING', attempt: 1 })
 })
+
+describe('an event that is stored to be delivered again', () => {
+  test.each(Object.entries(SOURCES))('from %s has no credentials in it, and everything else', async (_name, build) => {
+    const w = world(afterAMinute, { redrive: { functionName: FUNCTION }, scope: () => 'tenant' })
+    const event = build({
+      headers: { Authorization: 'Bearer secret-token', Cookie: 'session=secret', 'X-Kept': 'kept' },
+    })
+    await w.handlers.wrapper(event)
+    const stored = JSON.stringify(w.record()?.redrive)
+    expect(stored).not.toContain('secret')
+    expect(stored).toContain('kept')
+    expect(JSON.stringify(event)).toContain('secret-token')
+  })
+})

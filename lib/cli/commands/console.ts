@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { startConsole } from '../console/server.ts'
+import { CliFailure, EXIT } from '../exit.ts'
+import { type CommonOptions, type Context, perform, wholeNumber, withTable } from './context.ts'
+
+type Options = CommonOptions & {
+  readonly port: number
+  readonly allowWrites?: boolean
+  readonly showValues?: boolean
+}
+
+/** `console`: the same in a browser. @param page - the folder of the page's files */
+export function addConsole(program: Command, page: URL): void {
+  withTable(program.command('console'))
+    .description('the same in a browser, on this machine only; reads, unless you say --allow-writes')
+    .option('--port <n>', 'a port of its own (default: any that is free)', wholeNumber('--port', 1), 0)
+    .option('--allow-writes', 'with resume, release and redrive, each with a question')
+    .option('--show-values', 'with stored outcomes, requests and bodies')
+    .action((options: Options) => perform(options, (context) => serve(context, options, page)))
+}
+
+async function serve({ connection, screen }: Context, options: Options, page: URL): Promise<undefined> {
+  const { port, allowWrites = false, showValues = false } = options
+  const console = await startConsole({ connection, allowWrites, showValues }, page, port).catch((cause: unknown) => {
+    throw new CliFailure(EXIT.usage, `The console cannot listen on port ${port}: ${String(cause)}`, { cause })
+  })
+  screen.json({ url: console.url })
+  screen.line(`The console of ${connection.tableName}: ${screen.paint.bold(console.url)}`)
+  screen.line(allowWrites ? 'It may write. Ctrl-C ends it.' : 'It only reads. Ctrl-C ends it.')
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+  await console.close()
+}

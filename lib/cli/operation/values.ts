@@ -1,0 +1,77 @@
+import { inspect } from 'node:util'
+import { isLambdaOnceError } from '../../core/errors.ts'
+import { decodeStored } from '../../core/outcome.ts'
+import type { StoredValue } from '../../core/record.ts'
+import type { Store } from '../../core/store.ts'
+import { plain, size } from '../terminal/text.ts'
+
+/** A stored value as it is shown: by its size, or with what is in it. */
+export interface ShownValue {
+  /** How it lies there: in the record, compressed, or in parts beside it. */
+  readonly stored: StoredValue['kind']
+  /** As it lies there, in bytes. */
+  readonly bytes: number
+  readonly parts?: number
+  /** Only when it was asked for. Values that JSON has no form for are written as text. */
+  readonly value?: unknown
+  /** Why it cannot be read, when it was asked for. */
+  readonly lost?: string
+}
+
+/** What is told of a value; its content only where `showValues` says so. */
+export async function shownValue(store: Store, stored: StoredValue, showValues: boolean): Promise<ShownValue> {
+  const about = {
+    stored: stored.kind,
+    bytes: bytesOf(stored),
+    ...(stored.kind === 'parts' && { parts: stored.count }),
+  }
+  if (!showValues) return about
+  try {
+    return { ...about, value: jsonable(await decodeStored(store, stored)) }
+  } catch (error) {
+    if (isLambdaOnceError(error, 'OUTCOME_LOST')) return { ...about, lost: error.message }
+    throw error
+  }
+}
+
+function bytesOf(stored: StoredValue): number {
+  switch (stored.kind) {
+    case 'text':
+      return Buffer.byteLength(stored.text)
+    case 'brotli':
+      return stored.bytes.length
+    case 'parts':
+      return stored.length
+  }
+}
+
+/** The value where JSON can say it, else the text that Node shows of it: a Map, a Date, a bigint, a cycle. */
+function jsonable(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value, (_key, inner: unknown) => {
+      if (typeof inner === 'bigint' || typeof inner === 'function') return String(inner)
+      return inner instanceof Map || inner instanceof Set ? inspect(inner, { depth: 8, breakLength: 120 }) : inner
+    })
+    return text === undefined ? inspect(value) : JSON.parse(text)
+  } catch {
+    return inspect(value, { depth: 8, breakLength: 120 })
+  }
+}
+
+/** As much of a value as a person reads in a terminal; `--json` gives all of it. */
+const MOST_CHARACTERS = 4_000
+
+/** A value in words for people. */
+export function valueText({ stored, bytes, parts, value, lost }: ShownValue): string {
+  const where = stored === 'parts' ? `compressed, in ${parts} parts` : stored === 'brotli' ? 'compressed' : 'as text'
+  const about = `${size(bytes)}, ${where}`
+  if (lost !== undefined) return `${about}: LOST. ${lost}`
+  if (value === undefined) return about
+  const text = plain(typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))
+  const rest = text.length - MOST_CHARACTERS
+  const shown =
+    rest <= 0
+      ? text
+      : `${text.slice(0, MOST_CHARACTERS)}\n… ${rest.toLocaleString('en-US')} more characters: --json gives all of it`
+  return `${about}\n${shown}`
+}

@@ -1,6 +1,3 @@
-export type { AcquireOptions, Admission, AdmittedKey } from './core/admission.ts'
-export type { CommitPlan, CommitWrite, GuardedCommitWrite, TransactWrite } from './core/commit-plan.ts'
-export type { Disposition } from './core/disposition.ts'
 export {
   CommitConflictError,
   CommittedOtherwiseError,
@@ -27,20 +24,8 @@ export {
   StoreUnavailableError,
   UnknownOutcomeError,
   WaitingError,
-} from './core/errors.ts'
-export {
-  createIdempotency,
-  type Idempotency,
-  type OperationName,
-  type RequestIdentity,
-  type RunRequest,
-  type RunResult,
-  type WrapOptions,
-} from './core/idempotency.ts'
-export { type KeyInput, MAX_KEY_BYTES, type Scope } from './core/identity.ts'
-export type { InvocationContext } from './core/invocation.ts'
-export type { Operation } from './core/operation.ts'
-export { DEFAULTS, type IdempotencyOptions } from './core/options.ts'
+} from './base/errors.ts'
+export type { InvocationContext } from './base/invocation.ts'
 export type {
   Clock,
   NewId,
@@ -50,8 +35,29 @@ export type {
   Rejection,
   Timed,
   Traced,
-} from './core/ports.ts'
-export type { Receipt, ReceiptKind } from './core/receipts.ts'
+} from './base/ports.ts'
+export type { AcquireOptions, Admission, AdmittedKey } from './idempotency/admission.ts'
+export {
+  createIdempotency,
+  type Idempotency,
+  type OperationName,
+  type RequestIdentity,
+  type RunRequest,
+  type RunResult,
+  type WrapOptions,
+} from './idempotency/idempotency.ts'
+export type { Settlement, SettleResult } from './idempotency/settle.ts'
+export type { SignalOptions, SignalResult } from './idempotency/signal.ts'
+export type { CommitPlan, OutboxMessage, OutboxTarget } from './operation/commit-plan.ts'
+export type { Operation } from './operation/operation.ts'
+export { DEFAULTS, type IdempotencyOptions } from './operation/options.ts'
+export type { ProbeResult, StepContext, StepOptions } from './operation/step-options.ts'
+export type { DelayUntil, Suspension } from './operation/suspension.ts'
+export type { Trace, TracedPart, TraceEnd, Tracing } from './operation/tracing.ts'
+export type { CommitWrite, GuardedCommitWrite, TransactWrite } from './order/commit-write.ts'
+export type { Receipt, ReceiptKind } from './outcome/receipts.ts'
+export type { Disposition } from './record/disposition.ts'
+export { type KeyInput, MAX_KEY_BYTES, type Scope } from './record/identity.ts'
 export {
   type Continuation,
   type Moment,
@@ -69,10 +75,7 @@ export {
   type StoredValue,
   type TakeoverPolicy,
   TTL_ATTRIBUTE,
-} from './core/record.ts'
-export type { Settlement, SettleResult } from './core/settle.ts'
-export type { SignalOptions, SignalResult } from './core/signal.ts'
-export type { ProbeResult, StepContext, StepOptions } from './core/step-options.ts'
+} from './record/record.ts'
 export {
   type BesideItem,
   type CommitAnswer,
@@ -86,7 +89,4 @@ export {
   type Store,
   type WriteAnswer,
   type WriteConflict,
-} from './core/store.ts'
-export type { DelayUntil, Suspension } from './core/suspension.ts'
-export type { Trace, TraceEnd, TracedPart, Tracing } from './core/tracing.ts'
-export type { OutboxMessage, OutboxTarget } from './outbox/message.ts'
+} from './record/store.ts'

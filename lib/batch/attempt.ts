@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import { remainingTimeMs } from '../core/invocation.ts'
+import { remainingTimeMs } from '../base/invocation.ts'
 import type { Delivery } from './delivery.ts'
 import type { RecordHandler } from './options.ts'
 import type { BatchSettings } from './settings.ts'

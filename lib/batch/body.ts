@@ -1,6 +1,6 @@
-import { InvalidEventError } from '../core/errors.ts'
-import { refusePromise } from '../core/guards.ts'
-import type { Rejection } from '../core/ports.ts'
+import { InvalidEventError } from '../base/errors.ts'
+import { refusePromise } from '../base/guards.ts'
+import type { Rejection } from '../base/ports.ts'
 import { pathsOf } from './schema.ts'
 import type { BatchSettings } from './settings.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
-import { remainingTimeMs } from '../core/invocation.ts'
-import type { Rejection } from '../core/ports.ts'
+import { remainingTimeMs } from '../base/invocation.ts'
+import type { Rejection } from '../base/ports.ts'
 import type { Delivery } from './delivery.ts'
 import type { BatchSettings } from './settings.ts'
 import type { FailureReason, Verdict } from './verdict.ts'

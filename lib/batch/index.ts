@@ -1,4 +1,4 @@
-export type { Rejection } from '../core/ports.ts'
+export type { Rejection } from '../base/ports.ts'
 export type { Content, Envelope, Opened } from '../sources/content.ts'
 export { eventBridgeEvent } from '../sources/eventbridge.ts'
 export { KEY_ATTRIBUTE } from '../sources/key-attribute.ts'

@@ -1,8 +1,8 @@
 import type middy from '@middy/core'
 import type { Context, SQSRecord } from 'aws-lambda'
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import { contextWith } from '../core/invocation.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import { contextWith } from '../base/invocation.ts'
 import type {
   IdempotentBatchOptions,
   ParsedBatchOptions,

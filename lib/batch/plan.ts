@@ -1,4 +1,4 @@
-import { isSameRequest } from '../core/fingerprint.ts'
+import { isSameRequest } from '../record/fingerprint.ts'
 
 /** What a record's place in the batch depends on. */
 export interface Placed {

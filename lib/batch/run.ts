@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import pLimit from 'p-limit'
-import { InvalidEventError } from '../core/errors.ts'
+import { InvalidEventError } from '../base/errors.ts'
 import { attempt } from './attempt.ts'
 import { type Delivery, readDeliveries } from './delivery.ts'
 import { noteFailure } from './failure.ts'

@@ -1,6 +1,5 @@
 import type { Context } from 'aws-lambda'
-import type { Engine } from '../core/engine.ts'
-import { InvalidOptionError } from '../core/errors.ts'
+import { InvalidOptionError } from '../base/errors.ts'
 import {
   booleanOption,
   functionOption,
@@ -9,9 +8,10 @@ import {
   refuseUnknown,
   secondsOption,
   show,
-} from '../core/guards.ts'
-import { engineOf } from '../core/idempotency.ts'
-import { type KeyInput, normalizeScope, type Scope } from '../core/identity.ts'
+} from '../base/guards.ts'
+import type { Engine } from '../engine/engine.ts'
+import { engineOf } from '../idempotency/idempotency.ts'
+import { type KeyInput, normalizeScope, type Scope } from '../record/identity.ts'
 import {
   BATCH_DEFAULTS,
   type BatchRecord,

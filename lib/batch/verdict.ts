@@ -1,6 +1,6 @@
-import type { Answer, OwnEnding } from '../core/engine.ts'
-import { OperationFailedError } from '../core/errors.ts'
-import type { Rejection } from '../core/ports.ts'
+import { OperationFailedError } from '../base/errors.ts'
+import type { Rejection } from '../base/ports.ts'
+import type { Answer, OwnEnding } from '../engine/engine.ts'
 
 /** Why a record is reported as failed. */
 export type FailureReason =

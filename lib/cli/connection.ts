@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Store } from '../core/store.ts'
 import { dynamoStore } from '../dynamodb/dynamo-store.ts'
+import type { Store } from '../record/store.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 /** The options that every command takes. */

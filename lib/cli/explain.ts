@@ -1,4 +1,4 @@
-import { isLambdaOnceError } from '../core/errors.ts'
+import { isLambdaOnceError } from '../base/errors.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 /** Where the failed call went to, for a message that says what to look at. */

@@ -1,7 +1,7 @@
 import type { CancellationReason } from '@aws-sdk/client-dynamodb'
-import type { WriteConflict } from '../core/store.ts'
 import type { Tombstone } from '../order/if-newer.ts'
 import { judge, plain, type StoredItem } from '../order/judge.ts'
+import type { WriteConflict } from '../record/store.ts'
 import type { Guarding } from './check.ts'
 
 /** A write that took part in a cancelled transaction. */

@@ -1,10 +1,10 @@
-import type { CommitWrite, TransactWrite } from '../core/commit-plan.ts'
-import { InvalidInputError, InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { BesideItem } from '../core/store.ts'
+import { InvalidInputError, InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import type { CommitWrite, TransactWrite } from '../order/commit-write.ts'
 import { type ResolvedGuard, resolveGuard } from '../order/guard.ts'
 import { guarded } from '../order/if-newer.ts'
 import { checkWrite, type Write } from '../order/write.ts'
+import type { BesideItem } from '../record/store.ts'
 import { refuseCollisions, type Target } from './collisions.ts'
 
 /** How one write of a commit is guarded. */

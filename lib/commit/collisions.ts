@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { InvalidInputError } from '../core/errors.ts'
-import { RECORD_SORT_KEY } from '../core/record.ts'
-import type { BesideItem } from '../core/store.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { RECORD_SORT_KEY } from '../record/record.ts'
+import type { BesideItem } from '../record/store.ts'
 
 /** What a write is on. */
 export interface Target {

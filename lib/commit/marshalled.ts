@@ -1,7 +1,7 @@
 import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import type { TransactWrite } from '../core/commit-plan.ts'
-import { InvalidInputError } from '../core/errors.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import type { TransactWrite } from '../order/commit-write.ts'
 import type { UpdateMember } from '../order/write.ts'
 import { itemSize, MAX_ITEM_BYTES, MAX_TRANSACTION_BYTES } from './item-size.ts'
 

@@ -1,11 +1,11 @@
 import { PutCommand, paginateQuery, type QueryCommandInput, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { RECORD_SORT_KEY } from '../core/record.ts'
-import type { BesideItem, DueItem, Store } from '../core/store.ts'
+import { isConditionFailed } from '../base/condition-failed.ts'
+import { RECORD_SORT_KEY } from '../record/record.ts'
+import type { BesideItem, DueItem, Store } from '../record/store.ts'
 import { aliases } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { fromBesideItem, toBesideItem } from './items.ts'
 import { besideUpdate } from './record-update.ts'
-import { isConditionFailed } from './store-errors.ts'
 import { INDEX_NAME, INDEX_PARTITION_KEY, INDEX_SORT_KEY, PARTITION_KEY, SORT_KEY } from './table-shape.ts'
 
 /** The methods on what lies beside the record, and on the index. */

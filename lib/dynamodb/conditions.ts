@@ -1,5 +1,5 @@
-import type { Status } from '../core/record.ts'
-import type { Condition } from '../core/store.ts'
+import type { Status } from '../record/record.ts'
+import type { Condition } from '../record/store.ts'
 
 /** A condition as DynamoDB takes it. Every attribute goes through an alias: status, token and others are reserved words. */
 export interface ConditionExpression {
@@ -17,7 +17,7 @@ const STATUS_VALUES = {
   ':released': 'RELEASED',
 } as const satisfies Record<string, Status>
 
-/** `countsAsAbsent` of lib/core/record.ts, in DynamoDB's words. The contract suite holds the two together. */
+/** `countsAsAbsent` of lib/record/record.ts, in DynamoDB's words. The contract suite holds the two together. */
 const ABSENT = [
   'attribute_not_exists(#pk)',
   'OR (#createdAtMs < :nowMs AND (',

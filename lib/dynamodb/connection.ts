@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { isConditionFailed } from '../base/condition-failed.ts'
 import { MARSHALLING } from '../commit/marshalled.ts'
-import { isConditionFailed, toStoreError } from './store-errors.ts'
+import { toStoreError } from './store-errors.ts'
 
 const CONNECTION_TIMEOUT_MS = 1_000
 const REQUEST_TIMEOUT_MS = 3_000

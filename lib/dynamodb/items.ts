@@ -1,6 +1,6 @@
-import { StoreError } from '../core/errors.ts'
-import { type OperationRecord, RECORD_SORT_KEY } from '../core/record.ts'
-import type { BesideItem } from '../core/store.ts'
+import { StoreError } from '../base/errors.ts'
+import { type OperationRecord, RECORD_SORT_KEY } from '../record/record.ts'
+import type { BesideItem } from '../record/store.ts'
 
 /** The key of an operation's record. */
 export function recordKey(id: string): { readonly pk: string; readonly sk: string } {

@@ -1,7 +1,7 @@
 import { BatchGetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import pLimit from 'p-limit'
-import { StoreError } from '../core/errors.ts'
-import type { Parts, Store } from '../core/store.ts'
+import { StoreError } from '../base/errors.ts'
+import type { Parts, Store } from '../record/store.ts'
 import type { Connection } from './connection.ts'
 import { partKey } from './items.ts'
 

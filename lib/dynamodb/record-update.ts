@@ -1,4 +1,4 @@
-import type { RecordChange, StandingCondition } from '../core/store.ts'
+import type { RecordChange, StandingCondition } from '../record/store.ts'
 import { aliases, conditionExpression } from './conditions.ts'
 import { itemKey, recordKey } from './items.ts'
 

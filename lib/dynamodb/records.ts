@@ -1,12 +1,12 @@
 import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import type { OperationRecord } from '../core/record.ts'
-import type { Condition, RecordChange, StandingCondition, Store, WriteAnswer } from '../core/store.ts'
+import { isConditionFailed } from '../base/condition-failed.ts'
+import type { OperationRecord } from '../record/record.ts'
+import type { Condition, RecordChange, StandingCondition, Store, WriteAnswer } from '../record/store.ts'
 import { aliases, conditionExpression } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { recordKey, toItem, toRecord } from './items.ts'
 import { recordUpdate } from './record-update.ts'
-import { isConditionFailed } from './store-errors.ts'
 
 /** Reads the record consistently. */
 export async function readRecord({ tableName, call }: Connection, id: string): Promise<OperationRecord | undefined> {

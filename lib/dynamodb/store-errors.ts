@@ -1,5 +1,5 @@
 import type { CancellationReason } from '@aws-sdk/client-dynamodb'
-import { StoreError } from '../core/errors.ts'
+import { StoreError } from '../base/errors.ts'
 import { INDEX_NAME } from './table-shape.ts'
 
 /** The action that a commit is. */
@@ -63,11 +63,6 @@ export function isCancelled(
   error: unknown,
 ): error is Error & { readonly CancellationReasons?: readonly CancellationReason[] } {
   return error instanceof Error && error.name === 'TransactionCanceledException'
-}
-
-/** Whether a condition did not hold. Known by name: two copies of the SDK are common in real bundles. */
-export function isConditionFailed(error: unknown): error is Error & { readonly Item?: unknown } {
-  return error instanceof Error && error.name === 'ConditionalCheckFailedException'
 }
 
 function statusOf(error: unknown): number | undefined {

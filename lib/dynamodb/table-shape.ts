@@ -1,4 +1,4 @@
-import { OUTBOX_PREFIX, TTL_ATTRIBUTE } from '../core/record.ts'
+import { OUTBOX_PREFIX, TTL_ATTRIBUTE } from '../record/record.ts'
 
 export { OUTBOX_PREFIX, TTL_ATTRIBUTE }
 

@@ -1,4 +1,3 @@
-import type { Ending } from '../core/ending.ts'
 import {
   InProgressError,
   LeaseLostError,
@@ -8,9 +7,10 @@ import {
   RetryLater,
   UnknownOutcomeError,
   WaitingError,
-} from '../core/errors.ts'
-import { retryAfterSeconds } from '../core/idempotency.ts'
-import type { Refusal } from '../core/refusal.ts'
+} from '../base/errors.ts'
+import type { Ending } from '../engine/ending.ts'
+import type { Refusal } from '../engine/refusal.ts'
+import { retryAfterSeconds } from '../idempotency/idempotency.ts'
 
 /** What an invocation comes to: Lambda delivers the event again when it throws. */
 export type Delivered =

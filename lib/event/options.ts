@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda'
-import type { Engine } from '../core/engine.ts'
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, refuseUnknown, show } from '../core/guards.ts'
-import { engineOf, type Idempotency } from '../core/idempotency.ts'
-import { type KeyInput, normalizeScope, type Scope } from '../core/identity.ts'
-import type { Operation } from '../core/operation.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, refuseUnknown, show } from '../base/guards.ts'
+import type { Engine } from '../engine/engine.ts'
+import { engineOf, type Idempotency } from '../idempotency/idempotency.ts'
+import type { Operation } from '../operation/operation.ts'
+import { type KeyInput, normalizeScope, type Scope } from '../record/identity.ts'
 import type { EventSource } from './source.ts'
 
 /** Lambda's context, and the operation that the handler is executing. */

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
-import type { KeyInput, Scope } from '../core/identity.ts'
-import type { RequestParts } from '../core/request.ts'
+import type { RequestParts } from '../engine/request.ts'
+import type { KeyInput, Scope } from '../record/identity.ts'
 
 /** Where the single events of a function come from. */
 export interface EventSource<E> {

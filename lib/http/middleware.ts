@@ -1,6 +1,6 @@
 import type middy from '@middy/core'
 import type { Context } from 'aws-lambda'
-import { isSuspension } from '../core/suspension.ts'
+import { isSuspension } from '../operation/suspension.ts'
 import { type Admission, admit } from './admission.ts'
 import { answerInstead, endReturned, endThrown } from './ending.ts'
 import { type HttpEvent, type IdempotentHttpOptions, type OperationContext, resolveHttpOptions } from './options.ts'

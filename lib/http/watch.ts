@@ -1,4 +1,4 @@
-import { isRefusedByMiddy } from '../core/disposition.ts'
+import { isRefusedByMiddy } from '../record/disposition.ts'
 
 /** What happened to a Middy request since it was watched. */
 export interface Watched {

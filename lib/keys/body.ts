@@ -1,7 +1,7 @@
+import { InvalidKeyError, InvalidOptionError } from '../base/errors.ts'
+import { refusePromise, show } from '../base/guards.ts'
 import { pathsOf, type SchemaIssue, type StandardSchema } from '../batch/schema.ts'
-import { InvalidKeyError, InvalidOptionError } from '../core/errors.ts'
-import { refusePromise, show } from '../core/guards.ts'
-import type { KeyInput } from '../core/identity.ts'
+import type { KeyInput } from '../record/identity.ts'
 import type { KeySelector } from './selector.ts'
 
 /** What has a body: a record of a batch, whose body is parsed, or an HTTP request, whose body is a text. */

@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import { type Key, type KeyInput, normalizeKey } from '../core/identity.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import { type Key, type KeyInput, normalizeKey } from '../record/identity.ts'
 import type { KeySelector } from './selector.ts'
 
 /** What all of these selectors can look at. */

@@ -1,4 +1,4 @@
-import { hashOfParts } from '../core/identity.ts'
+import { hashOfParts } from '../record/identity.ts'
 import { type Fields, fieldsOf, nonEmpty } from '../sources/fields.ts'
 import { isS3BusEvent, s3BusEventKey, s3RecordKey, s3RecordOf } from '../sources/s3.ts'
 import type { KeySelector } from './selector.ts'

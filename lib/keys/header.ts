@@ -1,5 +1,5 @@
-import { InvalidKeyError, InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidKeyError, InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 import { headerValues } from '../http/fields.ts'
 import type { KeySelector } from './selector.ts'
 

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 import { fieldsOf, nonEmpty } from '../sources/fields.ts'
 import { attributeText } from '../sources/key-attribute.ts'
 import type { KeySelector } from './selector.ts'

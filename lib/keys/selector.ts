@@ -1,4 +1,4 @@
-import type { KeyInput } from '../core/identity.ts'
+import type { KeyInput } from '../record/identity.ts'
 
 /**
  * Finds the key in an event or a record; `undefined`: there is none.

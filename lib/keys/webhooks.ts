@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { refuseUnknown, show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { refuseUnknown, show } from '../base/guards.ts'
 import { type Fields, fieldsOf, nonEmpty } from '../sources/fields.ts'
 import { parsedBody, type WithBody } from './body.ts'
 import { headerText, type WithHeaders } from './header.ts'

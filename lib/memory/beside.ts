@@ -1,5 +1,5 @@
-import { type OperationRecord, RECORD_SORT_KEY } from '../core/record.ts'
-import type { BesideItem, DueItem, Store } from '../core/store.ts'
+import { type OperationRecord, RECORD_SORT_KEY } from '../record/record.ts'
+import type { BesideItem, DueItem, Store } from '../record/store.ts'
 import { defined } from './holds.ts'
 
 /** What lies beside the records. */

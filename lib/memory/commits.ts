@@ -1,7 +1,7 @@
 import { type CheckedWrite, checkCommit } from '../commit/check.ts'
-import type { CommitWrite } from '../core/commit-plan.ts'
-import type { OperationRecord } from '../core/record.ts'
-import type { BesideItem, CommitAnswer, Preparation, Store, WriteConflict } from '../core/store.ts'
+import type { CommitWrite } from '../order/commit-write.ts'
+import type { OperationRecord } from '../record/record.ts'
+import type { BesideItem, CommitAnswer, Preparation, Store, WriteConflict } from '../record/store.ts'
 import type { Beside } from './beside.ts'
 import { holds, withChange } from './holds.ts'
 

@@ -1,5 +1,5 @@
-import { countsAsAbsent, type OperationRecord } from '../core/record.ts'
-import type { Condition, RecordChange } from '../core/store.ts'
+import { countsAsAbsent, type OperationRecord } from '../record/record.ts'
+import type { Condition, RecordChange } from '../record/store.ts'
 
 /** Whether a condition holds for the record that is there: what the expressions of the real store say. */
 export function holds(condition: Condition, there: OperationRecord | undefined): boolean {

@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, refuseUnknown, show } from '../core/guards.ts'
-import type { Observer, OperationEvent } from '../core/ports.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, refuseUnknown, show } from '../base/guards.ts'
+import type { Observer, OperationEvent } from '../base/ports.ts'
 import {
   DURATION_METRIC,
   EVENT_TYPES,

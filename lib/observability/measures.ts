@@ -1,4 +1,4 @@
-import type { OperationEvent } from '../core/ports.ts'
+import type { OperationEvent } from '../base/ports.ts'
 
 /** Where the metrics lie in CloudWatch, unless another place is named: where the dashboard of `lambda-once/cdk` looks. */
 export const METRIC_NAMESPACE = 'lambda-once'

@@ -1,7 +1,7 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { Observer } from '../core/ports.ts'
-import { quietly } from '../core/report.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import type { Observer } from '../base/ports.ts'
+import { quietly } from '../operation/report.ts'
 
 /**
  * Several observers as one. What one of them throws does not keep the others from seeing the event.

@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { Observer } from '../core/ports.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import type { Observer } from '../base/ports.ts'
 import { METRIC_DIMENSION, measuresOf, propertiesOf } from './measures.ts'
 
 /** What is used of the `Metrics` of `@aws-lambda-powertools/metrics`, 2.0 or later. */

@@ -1,4 +1,4 @@
-import { LambdaOnceError } from '../core/errors.ts'
+import { LambdaOnceError } from '../base/errors.ts'
 import type { ResolvedGuard } from './guard.ts'
 
 /** Your own condition of a guarded write did not hold, while the order was right. Nothing was written. */

@@ -1,8 +1,7 @@
-import { systemClock } from '../core/clock.ts'
-import { InvalidOptionError } from '../core/errors.ts'
-import { refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import type { Clock } from '../core/ports.ts'
-import { TTL_ATTRIBUTE } from '../core/record.ts'
+import { systemClock } from '../base/clock.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { refuseUnknown, secondsOption, show } from '../base/guards.ts'
+import type { Clock } from '../base/ports.ts'
 
 /** A version. Numbers are ordered by value, strings by their UTF-8 bytes: "10" comes before "9". */
 export type Version = number | bigint | string
@@ -48,7 +47,7 @@ export function resolveGuard(guard: OrderGuard): ResolvedGuard {
   const attribute = attributeName('attribute', guard.attribute)
   checkVersion(value)
   if (typeof clock.now !== 'function') throw new InvalidOptionError(`clock must have now(); got ${show(clock)}.`)
-  const ttlAttribute = attributeName('ttlAttribute', guard.ttlAttribute ?? TTL_ATTRIBUTE)
+  const ttlAttribute = attributeName('ttlAttribute', guard.ttlAttribute ?? 'expiresAt')
   const seconds = secondsOption('tombstoneSeconds', guard.tombstoneSeconds, 1)
   if (new Set([attribute, ttlAttribute, TOMBSTONE_ATTRIBUTE]).size < 3) {
     throw new InvalidOptionError(

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 import { type OrderGuard, type ResolvedGuard, resolveGuard, TOMBSTONE_ATTRIBUTE, type Version } from './guard.ts'
 import { withActions, writtenPaths } from './update-expression.ts'
 import { checkWrite, type GuardedWrite, type PutMember, type UpdateMember, type Write } from './write.ts'

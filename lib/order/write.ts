@@ -1,6 +1,6 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 
 type Member = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 

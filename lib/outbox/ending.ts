@@ -1,7 +1,7 @@
-import { type InvocationContext, remainingTimeMs } from '../core/invocation.ts'
-import { storeUntil } from '../core/persist.ts'
-import type { Clock } from '../core/ports.ts'
-import type { Store } from '../core/store.ts'
+import { type InvocationContext, remainingTimeMs } from '../base/invocation.ts'
+import type { Clock } from '../base/ports.ts'
+import { storeUntil } from '../outcome/persist.ts'
+import type { Store } from '../record/store.ts'
 
 /** The end of an invocation, as far as a relay has to care. */
 export interface Ending {

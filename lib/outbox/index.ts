@@ -1,17 +1,12 @@
-export { OUTBOX_PREFIX } from '../core/record.ts'
+export type { OutboxMessage, OutboxTarget } from '../operation/commit-plan.ts'
+export { OUTBOX_PREFIX } from '../record/record.ts'
 export {
   DISPATCHED_RETENTION_SECONDS,
   type DispatchOptions,
   type DispatchResult,
   dispatchOne,
 } from './dispatch.ts'
-export {
-  MESSAGE_KEY_ATTRIBUTE,
-  OPERATION_ATTRIBUTE,
-  type OutboxEntry,
-  type OutboxMessage,
-  type OutboxTarget,
-} from './message.ts'
+export { MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE, type OutboxEntry } from './message.ts'
 export type { OutgoingMessage, SendResult } from './outgoing.ts'
 export { type OutboxRelayHandler, outboxRelay } from './relay.ts'
 export { type MessageName, type OutboxEvent, type OutboxRelayOptions, RELAY_DEFAULTS } from './relay-options.ts'

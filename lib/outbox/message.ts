@@ -1,36 +1,8 @@
-import { InvalidInputError, InvalidOptionError } from '../core/errors.ts'
-import { refuseUnknown, show } from '../core/guards.ts'
-import { hashOfParts } from '../core/identity.ts'
-import type { StoredValue } from '../core/record.ts'
-
-/** Where a message goes. */
-export type OutboxTarget =
-  | { readonly queueUrl: string }
-  | { readonly topicArn: string }
-  | { readonly eventBusName: string; readonly source: string; readonly detailType: string }
-  /** A function that is invoked asynchronously. */
-  | { readonly functionName: string }
-
-/** A message that is sent when the commit it belongs to was written. */
-export interface OutboxMessage {
-  readonly to: OutboxTarget
-  /** Sent as it is when it is a string, else as JSON. */
-  readonly body: unknown
-  /**
-   * Tells the messages of one commit apart, whatever their order.
-   * @defaultValue its place in the list
-   */
-  readonly name?: string
-  /** String attributes of an SQS or SNS message; at most 8. */
-  readonly attributes?: Readonly<Record<string, string>>
-  /**
-   * The message group of a FIFO queue or topic.
-   * @defaultValue the operation's id: what one operation sends stays in order
-   */
-  readonly groupId?: string
-  /** How long a standard queue holds it back, in seconds, at most 900. */
-  readonly delaySeconds?: number
-}
+import { InvalidInputError, InvalidOptionError } from '../base/errors.ts'
+import { refuseUnknown, show } from '../base/guards.ts'
+import type { OutboxMessage, OutboxTarget } from '../operation/commit-plan.ts'
+import { hashOfParts } from '../record/identity.ts'
+import type { StoredValue } from '../record/record.ts'
 
 /** A message as it lies in the outbox. */
 export interface OutboxEntry {

@@ -1,7 +1,8 @@
-import { InvalidInputError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { StoredValue } from '../core/record.ts'
-import type { OutboxEntry, OutboxTarget } from './message.ts'
+import { InvalidInputError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import type { OutboxTarget } from '../operation/commit-plan.ts'
+import type { StoredValue } from '../record/record.ts'
+import type { OutboxEntry } from './message.ts'
 
 /** An item of the outbox, as it was found. */
 export interface FoundItem {

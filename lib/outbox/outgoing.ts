@@ -1,4 +1,4 @@
-import type { OutboxTarget } from './message.ts'
+import type { OutboxTarget } from '../operation/commit-plan.ts'
 
 /** A message as it leaves the outbox. */
 export interface OutgoingMessage {

@@ -1,10 +1,10 @@
-import { systemClock } from '../core/clock.ts'
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import type { Clock } from '../core/ports.ts'
-import type { Store } from '../core/store.ts'
+import { systemClock } from '../base/clock.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, refuseUnknown, secondsOption, show } from '../base/guards.ts'
+import type { Clock } from '../base/ports.ts'
+import type { OutboxTarget } from '../operation/commit-plan.ts'
+import type { Store } from '../record/store.ts'
 import { DISPATCHED_RETENTION_SECONDS } from './dispatch.ts'
-import type { OutboxTarget } from './message.ts'
 import { createSender, type Sender } from './sender.ts'
 
 /** What happened to a message of the outbox. Never carries its body. */

@@ -1,5 +1,5 @@
 import type { Context, DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda'
-import { InvalidEventError, isLambdaOnceError } from '../core/errors.ts'
+import { InvalidEventError, isLambdaOnceError } from '../base/errors.ts'
 import { type Dispatching, type DispatchResult, dispatchAll } from './dispatch.ts'
 import { type Ending, watchEnding } from './ending.ts'
 import { lanesOf, type Place } from './lanes.ts'

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 
 /** A client of the AWS SDK, version 3. Said by its shape, so that nobody needs the packages of services he does not use. */
 export interface SdkClient {

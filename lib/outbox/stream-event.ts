@@ -1,7 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { InvalidEventError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import { OUTBOX_PREFIX } from '../core/record.ts'
+import { InvalidEventError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import { OUTBOX_PREFIX } from '../record/record.ts'
 import { type FoundItem, readEntry } from './outbox-item.ts'
 
 /** A new item of the outbox, as a table's stream brought it. */

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import { DevalueError, defaultStringifyOperations, parse, stringify } from 'devalue'
-import { OutcomeLostError, OutcomeUnstorableError } from '../core/errors.ts'
+import { OutcomeLostError, OutcomeUnstorableError } from '../base/errors.ts'
 
 /** An encoded value: as text while that is small (people read records too), else compressed. */
 export type EncodedValue =

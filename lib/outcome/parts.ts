@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { OutcomeLostError, OutcomeUnstorableError } from '../core/errors.ts'
-import type { StoredValue } from '../core/record.ts'
-import { PART_BYTES, type Store } from '../core/store.ts'
+import { OutcomeLostError, OutcomeUnstorableError } from '../base/errors.ts'
+import type { StoredValue } from '../record/record.ts'
+import { PART_BYTES, type Store } from '../record/store.ts'
 import type { EncodedValue } from './codec.ts'
 
 /** The most bytes an encoded value may have inside the record: with the record's own fields that is below 2 KB. */

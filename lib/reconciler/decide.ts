@@ -1,4 +1,4 @@
-import { isLeaseRunning, type Moment, type OperationRecord } from '../core/record.ts'
+import { isLeaseRunning, type Moment, type OperationRecord } from '../record/record.ts'
 
 /** What a reconciler can do. */
 export interface Abilities {

@@ -1,10 +1,10 @@
-import type { Engine } from '../core/engine.ts'
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import { engineOf, type Idempotency } from '../core/idempotency.ts'
-import type { Operation } from '../core/operation.ts'
-import type { OperationRecord } from '../core/record.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../base/guards.ts'
+import type { Engine } from '../engine/engine.ts'
+import { engineOf, type Idempotency } from '../idempotency/idempotency.ts'
+import type { Operation } from '../operation/operation.ts'
 import type { Sender } from '../outbox/sender.ts'
+import type { OperationRecord } from '../record/record.ts'
 
 /** What `recover` is told of an operation besides its running attempt. */
 export interface Recovery {

@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda'
 import pLimit from 'p-limit'
-import { dueShardName } from '../core/due.ts'
-import { remainingTimeMs } from '../core/invocation.ts'
-import type { DueItem } from '../core/store.ts'
+import { remainingTimeMs } from '../base/invocation.ts'
+import { dueShardName } from '../record/due.ts'
+import type { DueItem } from '../record/store.ts'
 import { type ReconcilerOptions, resolveReconcilerOptions } from './options.ts'
 import { type Deed, reconcile } from './reconcile.ts'
 

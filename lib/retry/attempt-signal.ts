@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts'
+import type { Clock } from '../base/ports.ts'
 
 /** The signal of one attempt. Nothing runs until somebody asks for it. */
 export interface AttemptSignal {

@@ -1,4 +1,4 @@
-import { refusePromise } from '../core/guards.ts'
+import { refusePromise } from '../base/guards.ts'
 import { attemptSignal } from './attempt-signal.ts'
 import { type GaveUpReason, RetryError } from './errors.ts'
 import { type FailureContext, type Verdict, verdictOfUser } from './failure.ts'

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { integerOption, refuseUnknown, show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { integerOption, refuseUnknown, show } from '../base/guards.ts'
 
 /** Options of {@link retryBudget}. */
 export interface RetryBudgetOptions {

@@ -1,4 +1,4 @@
-import { LambdaOnceError } from '../core/errors.ts'
+import { LambdaOnceError } from '../base/errors.ts'
 
 /** Why a retry stopped although the last failure was a passing one. */
 export type GaveUpReason =

@@ -1,5 +1,5 @@
-import { InvalidOptionError, isLambdaOnceError } from '../core/errors.ts'
-import { secondsOption, show } from '../core/guards.ts'
+import { InvalidOptionError, isLambdaOnceError } from '../base/errors.ts'
+import { secondsOption, show } from '../base/guards.ts'
 import type { RetryVerdict } from './policy.ts'
 import { retryAfterMs } from './retry-after.ts'
 

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, refusePromise } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, refusePromise } from '../base/guards.ts'
 import { type Reading, runAttempts } from './attempts.ts'
 import { verdictOfError, verdictOfStatus } from './failure.ts'
 import { POLICY_OPTIONS, type RetryPolicy, type RetrySettings, resolvePolicy } from './policy.ts'

@@ -1,4 +1,4 @@
-export type { Clock, Random } from '../core/ports.ts'
+export type { Clock, Random } from '../base/ports.ts'
 export type { RetryAttempt } from './attempts.ts'
 export { BUDGET_DEFAULTS, type RetryBudget, type RetryBudgetOptions, retryBudget } from './budget.ts'
 export { type GaveUpReason, RetryError } from './errors.ts'

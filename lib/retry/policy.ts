@@ -1,7 +1,7 @@
-import { systemClock } from '../core/clock.ts'
-import { InvalidOptionError } from '../core/errors.ts'
-import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../core/guards.ts'
-import type { Clock, Random } from '../core/ports.ts'
+import { systemClock } from '../base/clock.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../base/guards.ts'
+import type { Clock, Random } from '../base/ports.ts'
 import type { RetryBudget } from './budget.ts'
 
 /** What a classifier says of a failure; `undefined` leaves it to the default. */

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 import { type Reading, type RetryAttempt, runAttempts } from './attempts.ts'
 import { verdictOfError } from './failure.ts'
 import { POLICY_OPTIONS, type RetryPolicy, resolvePolicy } from './policy.ts'

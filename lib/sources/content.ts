@@ -1,5 +1,5 @@
-import type { KeyInput } from '../core/identity.ts'
-import type { RequestParts } from '../core/request.ts'
+import type { RequestParts } from '../engine/request.ts'
+import type { KeyInput } from '../record/identity.ts'
 
 /** What a record carries: one operation is made of it. */
 export interface Content {

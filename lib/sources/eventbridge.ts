@@ -1,4 +1,4 @@
-import { canonicalJson } from '../core/json.ts'
+import { canonicalJson } from '../base/json.ts'
 import { type Envelope, type Opened, single, unlessTooDeep } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 

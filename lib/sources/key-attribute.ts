@@ -1,4 +1,4 @@
-import { InvalidKeyError } from '../core/errors.ts'
+import { InvalidKeyError } from '../base/errors.ts'
 
 /** Name of the message attribute that carries the key. */
 export const KEY_ATTRIBUTE = 'Idempotency-Key'

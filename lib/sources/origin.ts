@@ -1,5 +1,5 @@
-import { InvalidEventError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
+import { InvalidEventError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
 import { type Fields, fieldsOf, nonEmpty } from './fields.ts'
 
 /** Where an event comes from, and what serves it. */

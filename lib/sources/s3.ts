@@ -1,5 +1,5 @@
 import type { S3EventRecord } from 'aws-lambda'
-import { hashOfParts } from '../core/identity.ts'
+import { hashOfParts } from '../record/identity.ts'
 import { type Content, type Envelope, type Opened, unlessTooDeep } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 

@@ -1,4 +1,4 @@
-import type { KeyInput } from '../core/identity.ts'
+import type { KeyInput } from '../record/identity.ts'
 import { bare, type Content, type Envelope, type Opened } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 import { attributeText, KEY_ATTRIBUTE } from './key-attribute.ts'

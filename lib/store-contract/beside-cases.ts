@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import type { DueItem, Store } from '../core/store.ts'
+import type { DueItem, Store } from '../record/store.ts'
 import { aRecord, type ContractCase, completion, NOW_MS, stored } from './fixtures.ts'
 
 /** What lies beside a record, and the index in which it is found. */

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
-import { countsAsAbsent, type OperationRecord, type Status, type StepRecord } from '../core/record.ts'
-import type { Store } from '../core/store.ts'
+import { countsAsAbsent, type OperationRecord, type Status, type StepRecord } from '../record/record.ts'
+import type { Store } from '../record/store.ts'
 import { absentAt, aRecord, aStep, type ContractCase, NOW_MS, NOW_SECONDS, SKEW_MS, stored } from './fixtures.ts'
 
 /** Every record whose treatment by a claim differs; the pure rule of the engine says which way. */

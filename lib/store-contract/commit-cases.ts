@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from 'node:assert/strict'
-import { isLambdaOnceError } from '../core/errors.ts'
-import type { StandingCondition, Store } from '../core/store.ts'
+import { isLambdaOnceError } from '../base/errors.ts'
+import type { StandingCondition, Store } from '../record/store.ts'
 import { aRecord, type ContractCase, completion, stored } from './fixtures.ts'
 
 const held: StandingCondition = { kind: 'held', token: 'token-a' }

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import type { OperationRecord, StepRecord } from '../core/record.ts'
-import type { Condition, RecordChange, Store } from '../core/store.ts'
+import type { OperationRecord, StepRecord } from '../record/record.ts'
+import type { Condition, RecordChange, Store } from '../record/store.ts'
 
 /** One thing that every store must do. */
 export interface ContractCase {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import type { StoredSignal } from '../core/record.ts'
-import type { RecordChange, StandingCondition, Store } from '../core/store.ts'
+import type { StoredSignal } from '../record/record.ts'
+import type { RecordChange, StandingCondition, Store } from '../record/store.ts'
 import { aRecord, aStep, type ContractCase, completion, NOW_MS, NOW_SECONDS, stored } from './fixtures.ts'
 
 /** What only the holder of a claim may write, and takeovers. */

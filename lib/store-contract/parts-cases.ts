@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { PART_BYTES, type Store } from '../core/store.ts'
+import { PART_BYTES, type Store } from '../record/store.ts'
 import { type ContractCase, NOW_SECONDS } from './fixtures.ts'
 
 /** Large values in parts. */

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { integerOption, show } from '../core/guards.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { integerOption, show } from '../base/guards.ts'
 
 /** What came of calls that ran side by side, each list in the order of the calls. */
 export interface Together<T> {

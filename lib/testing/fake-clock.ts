@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../core/errors.ts'
-import { show } from '../core/guards.ts'
-import type { Clock } from '../core/ports.ts'
+import { InvalidOptionError } from '../base/errors.ts'
+import { show } from '../base/guards.ts'
+import type { Clock } from '../base/ports.ts'
 
 /** A clock that stands still until it is told to move. */
 export interface FakeClock extends Clock {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'aws-lambda'
-import { refuseUnknown, secondsOption } from '../core/guards.ts'
-import type { Clock } from '../core/ports.ts'
+import { refuseUnknown, secondsOption } from '../base/guards.ts'
+import type { Clock } from '../base/ports.ts'
 
 /** What a test says of an invocation. */
 export interface LambdaContextOptions {

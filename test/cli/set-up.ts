@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { engineOf } from '../../lib/core/idempotency.ts'
-import { operationId } from '../../lib/core/identity.ts'
-import type { Redrive } from '../../lib/core/redrive.ts'
+import { engineOf } from '../../lib/idempotency/idempotency.ts'
+import { operationId } from '../../lib/record/identity.ts'
+import type { Redrive } from '../../lib/engine/redrive.ts'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import {
   createIdempotency,

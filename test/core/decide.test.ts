@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decideClaim, decideHeld } from '../../lib/core/decide.ts'
+import { decideClaim, decideHeld } from '../../lib/record/decide.ts'
 import type { OperationRecord } from '../../lib/index.ts'
 
 const NOW_MS = 1_700_000_000_000

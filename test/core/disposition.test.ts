@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Disposition, meaningOfError, permittedDisposition } from '../../lib/core/disposition.ts'
+import { type Disposition, meaningOfError, permittedDisposition } from '../../lib/record/disposition.ts'
 import { NoEffectError, PermanentError, RetryLater } from '../../lib/index.ts'
 
 const named = (name: string, fields: object = {}) => Object.assign(new Error(name), { name }, fields)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprintValue } from '../../lib/core/fingerprint.ts'
+import { fingerprintValue } from '../../lib/record/fingerprint.ts'
 
 describe('equal inputs have equal fingerprints', () => {
   test.each<[string, unknown, unknown]>([

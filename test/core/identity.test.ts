@@ -8,7 +8,7 @@ import {
   normalizeScope,
   operationId,
   writtenKey,
-} from '../../lib/core/identity.ts'
+} from '../../lib/record/identity.ts'
 
 describe('a key', () => {
   test.each([[undefined], [null], [''], ['  \t'], [[]], [['a', null]], [['a', '']], [[undefined]]])(

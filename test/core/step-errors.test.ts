@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { engineOf } from '../../lib/core/idempotency.ts'
+import { engineOf } from '../../lib/idempotency/idempotency.ts'
 import { createIdempotency, NoEffectError, type Operation, type OperationRecord, RetryLater } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { fakeClock } from './fake-clock.ts'

@@ -1,6 +1,6 @@
 import middy from '@middy/core'
 import { describe, expect, test } from 'vitest'
-import { decideClaim } from '../../lib/core/decide.ts'
+import { decideClaim } from '../../lib/record/decide.ts'
 import type { OperationRecord } from '../../lib/index.ts'
 import { createIdempotency, type Operation } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'

@@ -95,7 +95,7 @@ export function startReconciler(world: World, orderOf: OrderOf): void {
 /** DynamoDB's TTL: it deletes what has expired, when it likes. */
 export function startExpiry(world: World): void {
   const { scheduler, chance, table, plan } = world
-  if (plan.retentionSeconds >= 86_400) return
+  if (plan.retentionSeconds >= 86_400 && plan.shell !== 'admission') return
   function tick(): void {
     table.expire(scheduler.nowMs, () => chance.happens(0.5))
     scheduler.after(chance.between(100, 20_000), tick)
@@ -152,7 +152,8 @@ export function startOperator(world: World, orderOf: OrderOf): void {
       const isOneEffect = ['stop', 'probe', 'horizon'].includes(plan.recipe)
       const { process, idempotency } = world.spawn('operator')
       const { key, scope } = order
-      const settlement = hasHappened && isOneEffect ? { value: { ...order, text: 'settled' } } : { rerun: true as const }
+      const settlement =
+        hasHappened && isOneEffect ? { value: { ...order, text: 'settled' } } : { rerun: true as const }
       const end = () => process.end()
       idempotency.settle({ key, scope }, settlement).then(end, end)
     }

@@ -12,6 +12,8 @@ export interface Asker {
 export function startClient(world: World, order: Order, { idOf, isAlone }: Names): Asker {
   const { scheduler, chance, plan, judge, subject, say } = world
   let isDone = false
+  /** How often it has asked since the storm is over: less and less. */
+  let calmAsks = 0
 
   function ask(): void {
     const remainingMs = plan.lease === 'deadline' ? chance.between(3_000, 15_000) : undefined
@@ -23,7 +25,12 @@ export function startClient(world: World, order: Order, { idOf, isAlone }: Names
       isOver = true
       if (!isDone) scheduler.after(afterMs, () => !isDone && ask())
     }
-    const pauseMs = () => (chance.happens(0.05) ? 200_000 : chance.between(50, 6_000))
+    const pauseMs = () => {
+      // Never so rarely that what was begun has expired before.
+      const rarestMs = Math.min(3_600_000, plan.unfinishedRetentionSeconds * 500)
+      if (!world.isStormy) return Math.min(rarestMs, 1_000 * 2 ** calmAsks++)
+      return chance.happens(0.05) ? 200_000 : chance.between(50, 6_000)
+    }
     process.onDeath(() => again(pauseMs()))
     const { key, scope, tag } = order
     const asked = { key, scope, input: tag, ...(context && { context }) }
@@ -50,9 +57,8 @@ export function startClient(world: World, order: Order, { idOf, isAlone }: Names
   function judgeAnswer(value: Answer): void {
     const truth = judge.truthOf(idOf(order))
     if (value?.key !== order.key || value.scope !== order.scope || value.tag !== order.tag) {
-      return judge.broken('no foreign answer', `${JSON.stringify(order)} got ${JSON.stringify(value)}`)
-    }
-    if (!truth.completions.some(({ text }) => text.includes(JSON.stringify(value.text)))) {
+      judge.broken('no foreign answer', `${JSON.stringify(order)} got ${JSON.stringify(value)}`)
+    } else if (!truth.completions.some(({ text }) => text.includes(JSON.stringify(value.text)))) {
       judge.broken('every answer is the stored one', `${value.text} was never stored`)
     }
   }
@@ -68,7 +74,9 @@ export function startClient(world: World, order: Order, { idOf, isAlone }: Names
     if (code === 'thrown' && !(error instanceof Error && isExpected(error))) {
       judge.broken('no unexpected error', String(error instanceof Error ? error.stack : error))
     }
-    if (['INVALID_OPTION', 'INVALID_INPUT', 'OUTCOME_LOST', 'OUTCOME_UNSTORABLE', 'COMMITTED_OTHERWISE'].includes(code)) {
+    if (
+      ['INVALID_OPTION', 'INVALID_INPUT', 'OUTCOME_LOST', 'OUTCOME_UNSTORABLE', 'COMMITTED_OTHERWISE'].includes(code)
+    ) {
       judge.broken('no unexpected error', String(error instanceof Error ? error.stack : error))
     }
   }

@@ -25,7 +25,10 @@ export function judgeStuck({ judge, committedMessages, downstream }: World, aske
   const unsent = [...committedMessages].filter((id) => !downstream.has(id))
   if (unsent.length > 0) judge.broken('no lost message', `${unsent.length} of a commit were never sent`)
   const records = judge.truths.map(({ last }) => `${last?.status} attempt ${last?.attempt}`)
-  judge.broken('no operation is stuck for ever', `waiting for ${waiting.join(', ') || 'nobody'}; records: ${records.join(', ')}`)
+  judge.broken(
+    'no operation is stuck for ever',
+    `waiting for ${waiting.join(', ') || 'nobody'}; records: ${records.join(', ')}`,
+  )
 }
 
 /** What must hold when everything is quiet. */
@@ -33,10 +36,14 @@ export async function judgeEnd(world: World): Promise<void> {
   for (const truth of world.judge.truths) await judgeOperation(world, truth)
 }
 
-async function judgeOperation({ plan, judge, table, downstream, committedMessages }: World, truth: Truth): Promise<void> {
+async function judgeOperation(
+  { plan, judge, table, downstream, committedMessages }: World,
+  truth: Truth,
+): Promise<void> {
   const { id, last, era, isDeleted } = truth
   if (last?.status !== 'COMPLETED' || isDeleted) return
-  const isSettled = last.outcome?.kind === 'value' && last.outcome.value.kind === 'text' && last.outcome.value.text.includes('settled')
+  const isSettled =
+    last.outcome?.kind === 'value' && last.outcome.value.kind === 'text' && last.outcome.value.text.includes('settled')
   if (isSettled) return
   for (const step of EFFECTS[plan.recipe]) {
     // A provider that honours the key has no second effect in a later era.

@@ -12,7 +12,7 @@ export interface Judge extends TableWatcher {
   readonly truths: readonly Truth[]
   broken(invariant: Invariant, detail: string): void
   /** The work of an operation begins. */
-  entered(process: Process, operation: Operation): Stay
+  entered(process: Process, operation: Pick<Operation, 'id'>): Stay
   /** Something has happened outside. */
   effect(id: string, step: string, kind: 'keyed' | 'once' | 'bare', stay: Stay): void
   /** The work of a step begins; the answer says that it is over. It may outlast the work around it. */
@@ -148,7 +148,11 @@ export function createJudge(
       const isMine = record?.status === 'IN_PROGRESS' && processOf(record.token) === process
       if (!isMine) {
         if (plan.skew === 'beyond') overlaps++
-        else broken('nobody runs without a claim', `${process.name} enters; the record is ${record?.status} of ${record?.token}`)
+        else
+          broken(
+            'nobody runs without a claim',
+            `${process.name} enters; the record is ${record?.status} of ${record?.token}`,
+          )
       }
       const others = [...truth.inside.values()]
       if (others.length > 0) {
@@ -174,7 +178,8 @@ export function createJudge(
     effect(id, step, kind, { era, by }) {
       const truth = truthOf(id)
       if (kind !== 'bare' && truth.effects.some((one) => one.step === step && one.era === era)) {
-        const invariant = kind === 'keyed' ? 'a keyed step has one effect at the provider' : 'an at-most-once step never runs twice'
+        const invariant =
+          kind === 'keyed' ? 'a keyed step has one effect at the provider' : 'an at-most-once step never runs twice'
         broken(invariant, `${step} again by ${by}`)
       }
       truth.effects.push({ step, era, by })

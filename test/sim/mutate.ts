@@ -11,7 +11,7 @@ export interface Trial {
   readonly schedules: number
 }
 
-const LIB = process.env.SUBJECT ? new URL(process.env.SUBJECT, 'file:///') : new URL('../../lib/', import.meta.url)
+const LIB = new URL('../../lib/', import.meta.url)
 const COPIES = new URL('../../.local/mutants/', import.meta.url)
 
 /**
@@ -45,7 +45,8 @@ export async function tryMutant(mutant: Mutant, { from, seeds }: { from: number;
 
 export function mutantNamed(name: string): Mutant {
   const found = MUTANTS.find((mutant) => mutant.name === name)
-  if (found === undefined) throw new Error(`There is no mutant "${name}". There are: ${MUTANTS.map((m) => m.name).join('; ')}`)
+  if (found === undefined)
+    throw new Error(`There is no mutant "${name}". There are: ${MUTANTS.map((m) => m.name).join('; ')}`)
   return found
 }
 

@@ -36,7 +36,8 @@ export function createNetwork(
 
   function fateOf({ mayRepeat }: Failure): Fate | undefined {
     const [first, ...others] = plan.fates
-    if (scheduler.nowMs >= plan.faultsUntilMs || first === undefined || !chance.happens(plan.faultRate)) return undefined
+    if (scheduler.nowMs >= plan.faultsUntilMs || first === undefined || !chance.happens(plan.faultRate))
+      return undefined
     const fate = chance.pick([first, ...others])
     if (fate === 'sent-twice' && !mayRepeat) return 'slow'
     // With a deadline the SDK's time-outs end a call long before.

@@ -46,8 +46,8 @@ export type SkewMode = 'within' | 'beyond'
 export interface Plan {
   readonly seed: number
   readonly recipe: RecipeName
-  /** Over a queue, or as a client that asks again until it has its answer. */
-  readonly shell: 'queue' | 'client'
+  /** Over a queue, as a client that asks again until it has its answer, or for a key only. */
+  readonly shell: 'queue' | 'client' | 'admission'
   readonly machines: readonly { readonly skewMs: number }[]
   readonly operations: number
   readonly skew: SkewMode
@@ -77,10 +77,12 @@ export const CLOCK_SKEW_MS = 1_000
 /** Draws a schedule's plan. Not everything goes wrong in every schedule: some faults only show when others are away. */
 export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Partial<Plan> = {}): Plan {
   const drawn = chance.pick(RECIPES)
-  const recipe = focus.recipe ?? drawn
+  const isAdmission = chance.happens(0.08)
+  const recipe = focus.recipe ?? (isAdmission ? 'plain' : drawn)
   const shell = chance.happens(0.5) ? 'queue' : 'client'
   const isShort = skew === 'within' && recipe !== 'wait' && chance.happens(0.2)
-  const takeover = skew === 'within' && ['plain', 'keyed', 'commit'].includes(recipe) && chance.happens(0.2) ? 'never' : 'auto'
+  const takeover =
+    skew === 'within' && ['plain', 'keyed', 'commit'].includes(recipe) && chance.happens(0.2) ? 'never' : 'auto'
   const isSuspending = recipe === 'delay' || recipe === 'wait'
   const reconcilerShards = isSuspending || chance.happens(0.4) ? chance.between(1, 2) : 0
   const half = CLOCK_SKEW_MS / 2
@@ -88,11 +90,12 @@ export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Pa
   return {
     seed,
     recipe,
-    shell,
+    shell: isAdmission && focus.recipe === undefined ? 'admission' : shell,
     skew,
     machines: Array.from({ length: chance.between(2, 4) }, () => ({ skewMs: skewMs() })),
     operations: chance.between(1, 3),
-    lease: chance.happens(0.5) ? 'deadline' : 'fixed',
+    // The lease of an admission is its time to live, however long its holder lives.
+    lease: chance.happens(0.5) && !isAdmission ? 'deadline' : 'fixed',
     takeover,
     retentionSeconds: isShort ? chance.between(20, 90) : 86_400,
     unfinishedRetentionSeconds: isShort ? chance.between(3, 60) : 1_209_600,

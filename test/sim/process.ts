@@ -13,7 +13,6 @@ export interface Process extends Suspendable {
   freeze(ms: number): void
   /** It has come to its own end. */
   end(): void
-  readonly hasEnded: boolean
   onDeath(run: () => void): void
 }
 
@@ -31,9 +30,6 @@ export function createProcess(
     skewMs,
     get isDead() {
       return isDead
-    },
-    get hasEnded() {
-      return hasEnded
     },
     get frozenUntilMs() {
       return frozenUntilMs

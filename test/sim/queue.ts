@@ -1,6 +1,6 @@
 import type { Context, SQSRecord } from 'aws-lambda'
-import type { Asker, Names } from './client.ts'
 import type { FailureReason } from '../../lib/batch/index.ts'
+import type { Asker, Names } from './client.ts'
 import type { Order } from './recipes.ts'
 import { QUEUE_URL, type World } from './world.ts'
 
@@ -19,11 +19,14 @@ const QUEUE_ARN = 'arn:aws:sqs:eu-central-1:111122223333:work'
 /** Longer than any invocation, as it should be. */
 const VISIBILITY_MS = 40_000
 
+/** What producers see of the queue. */
+export interface Queue {
+  send(order: Order): Asker
+  readonly isEmpty: boolean
+}
+
 /** A standard queue and its event source mapping: at least once, in any order, in batches. */
-export function startQueue(
-  world: World,
-  { idOf, isAlone }: Names,
-): { send(order: Order): Asker; readonly isEmpty: boolean } {
+export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
   const { scheduler, chance, plan, judge, subject, say } = world
   const messages: Message[] = []
   let sent = 0
@@ -41,7 +44,8 @@ export function startQueue(
     messages.push(message)
     scheduler.after(delayMs + chance.between(1, 200), receive)
     // A standard queue delivers some messages twice.
-    if (world.isStormy && chance.happens(0.2)) scheduler.after(delayMs + chance.between(1, 20_000), () => deliver([message]))
+    if (world.isStormy && chance.happens(0.2))
+      scheduler.after(delayMs + chance.between(1, 20_000), () => deliver([message]))
     return message
   }
 
@@ -80,7 +84,8 @@ export function startQueue(
         process.end()
         const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
         for (const message of batch) if (!failed.has(message.messageId)) acknowledge(message)
-        for (const message of batch) if (failed.has(message.messageId)) hide(message, chance.between(100, VISIBILITY_MS))
+        for (const message of batch)
+          if (failed.has(message.messageId)) hide(message, chance.between(100, VISIBILITY_MS))
       },
       (error: unknown) => {
         process.end()
@@ -104,7 +109,8 @@ export function startQueue(
   function acknowledge(message: Message): void {
     const truth = judge.truthOf(idOf(message.order))
     const isLeftTo = truth.wasSuspended || truth.completions.length > 0
-    if (!isLeftTo) judge.broken('no lost message', `${message.messageId} was deleted, and ${message.order.key} is not done`)
+    if (!isLeftTo)
+      judge.broken('no lost message', `${message.messageId} was deleted, and ${message.order.key} is not done`)
     // A deletion may be lost, too.
     if (world.isStormy && chance.happens(0.1)) return
     message.isDeleted = true
@@ -112,7 +118,11 @@ export function startQueue(
   }
 
   world.onQueued(({ text, attributes, messageId, operationId, notBeforeMs = 0 }) => {
-    const own = { ...attributes, 'Idempotency-Key': attributes['Idempotency-Key'] ?? messageId, 'Operation-Id': operationId }
+    const own = {
+      ...attributes,
+      'Idempotency-Key': attributes['Idempotency-Key'] ?? messageId,
+      'Operation-Id': operationId,
+    }
     const delayMs = Math.min(900_000, Math.max(0, notBeforeMs - scheduler.nowMs))
     enqueue(JSON.parse(text) as Order, own, Math.ceil(delayMs / 1000) * 1000)
   })

@@ -13,7 +13,6 @@ export interface Bench {
   readonly subject: Subject
   /** Whether things may still go wrong. */
   readonly isStormy: boolean
-  readonly reconcilerShards: number
   readonly relay: boolean
   /** Runs the work of a step, under the judge's eyes. */
   within<T>(step: string, work: () => Promise<T>): Promise<T>
@@ -44,7 +43,11 @@ export const KEY_VALID_SECONDS = 30
 /** One kind of handler, as a user writes it. What it answers is the operation's value, or a suspension. */
 type Recipe = (bench: Bench) => Promise<string | Answer | Suspension>
 
-const charge = ({ operation, provider, caller, within, work }: Bench, step: string, options: StepOptions<string> = {}) =>
+const charge = (
+  { operation, provider, caller, within, work }: Bench,
+  step: string,
+  options: StepOptions<string> = {},
+) =>
   operation.step(
     step,
     ({ idempotencyKey }) =>
@@ -55,7 +58,11 @@ const charge = ({ operation, provider, caller, within, work }: Bench, step: stri
     options,
   )
 
-const mail = ({ operation, provider, caller, within, work, chance, isStormy, subject }: Bench, step: string, hasProbe: boolean) =>
+const mail = (
+  { operation, provider, caller, within, work, chance, isStormy, subject }: Bench,
+  step: string,
+  hasProbe: boolean,
+) =>
   operation.step(
     step,
     () =>

@@ -1,14 +1,16 @@
 // `npm run sim`: schedules by seed, or one of them told step by step.
 import { parseArgs } from 'node:util'
+import { search as explore } from '../model/search.ts'
+import { PROGRAMS } from '../model/state.ts'
 import { MUTANTS } from './mutants.ts'
 import { loadMutant, mutantNamed, removeCopies, tryMutant } from './mutate.ts'
 import type { SkewMode } from './plan.ts'
 import { type Result, simulate } from './simulate.ts'
-import { loadSubject as loadS } from './subject.ts'
-const loadSubject = () => loadS(process.env.SUBJECT ? new URL(process.env.SUBJECT, 'file:///') : undefined)
+import { loadSubject } from './subject.ts'
 
 const USAGE = `npm run sim -- [--seeds N] [--from K] [--skew within|beyond]   schedules K to K + N - 1
 npm run sim -- --mutants [--seeds N]                           removes one protection after another
+npm run sim -- --model                                         walks the whole state space of the protocol in small
 SEED=K npm run sim -- [--skew …] [--mutant NAME]               tells one schedule step by step`
 
 const SHOWN = 10
@@ -19,20 +21,28 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     skew: { type: 'string', default: 'within' },
     mutants: { type: 'boolean', default: false },
+    model: { type: 'boolean', default: false },
     mutant: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 
-const from = Number(values.from)
+const from = countOf('--from', values.from)
 const { SEED } = process.env
 try {
   if (values.help) console.log(USAGE)
-  else if (SEED !== undefined) process.exitCode = await tell(Number(SEED))
-  else if (values.mutants) process.exitCode = await tryAll(Number(values.seeds ?? 3_000))
-  else process.exitCode = await search(Number(values.seeds ?? 20_000), skewOf(values.skew))
+  else if (SEED !== undefined) process.exitCode = await tell(countOf('SEED', SEED))
+  else if (values.model) process.exitCode = walk()
+  else if (values.mutants) process.exitCode = await tryAll(countOf('--seeds', values.seeds ?? '3000'))
+  else process.exitCode = await search(countOf('--seeds', values.seeds ?? '20000'), skewOf(values.skew))
 } finally {
   removeCopies()
+}
+
+function countOf(option: string, text: string): number {
+  const count = Number(text)
+  if (text !== '' && Number.isSafeInteger(count) && count >= 0) return count
+  throw new Error(`${option} must be a whole number, 0 or more; got ${text}.`)
 }
 
 function skewOf(text: string): SkewMode {
@@ -92,4 +102,26 @@ async function tryAll(seeds: number): Promise<number> {
   }
   console.log(`${MUTANTS.length} mutants, ${MUTANTS.length - alive} killed, ${alive} alive`)
   return alive === 0 ? 0 : 1
+}
+
+function walk(): number {
+  const walks = [
+    { workers: 2, deliveries: 2, ticks: 4, late: 0 },
+    { workers: 2, deliveries: 1, ticks: 6, late: 1 },
+    { workers: 3, deliveries: 1, ticks: 4, late: 0 },
+  ]
+  let total = 0
+  for (const bounds of walks) {
+    for (const program of PROGRAMS) {
+      const { states, transitions, violation } = explore({ program, ...bounds })
+      total += states
+      const of = `${program}, ${bounds.workers} workers, ${bounds.deliveries} deliveries each, ${bounds.late} late writes`
+      console.log(`${of}: ${states} states, ${transitions} transitions`)
+      if (violation === undefined) continue
+      console.log(`violated: ${violation.invariant}\n  ${violation.way.join('\n  ')}`)
+      return 1
+    }
+  }
+  console.log(`${total} states, 0 violations`)
+  return 0
 }

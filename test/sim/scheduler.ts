@@ -1,4 +1,3 @@
-
 import type { Chance } from './chance.ts'
 
 /** Something that will happen at a virtual time. */

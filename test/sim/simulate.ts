@@ -1,10 +1,11 @@
-import { fingerprintOf, fingerprintValue } from '../../lib/core/fingerprint.ts'
-import { operationId } from '../../lib/core/identity.ts'
+import { fingerprintOf, fingerprintValue } from '../../lib/record/fingerprint.ts'
+import { operationId } from '../../lib/record/identity.ts'
+import { startAdmission } from './admission.ts'
 import { type OrderOf, startExpiry, startOperator, startReconciler, startRelay, startSignals } from './background.ts'
 import { type Asker, type Names, startClient } from './client.ts'
 import { judgeEnd, judgeStuck } from './end-rules.ts'
 import type { Plan } from './plan.ts'
-import { startQueue } from './queue.ts'
+import { type Queue, startQueue } from './queue.ts'
 import type { Order } from './recipes.ts'
 import type { Subject } from './subject.ts'
 import type { Truth, Violation } from './truth.ts'
@@ -38,9 +39,7 @@ export async function simulate(subject: Subject, run: Run): Promise<Result> {
   }
   const queue = startQueue(world, names)
   const askers = orders.flatMap((order) =>
-    Array.from({ length: world.chance.between(1, 3) }, () =>
-      plan.shell === 'queue' ? queue.send(order) : startClient(world, order, names),
-    ),
+    Array.from({ length: world.chance.between(1, 3) }, () => ask(world, order, names, queue)),
   )
   const relay = startRelay(world)
   const orderOf: OrderOf = ({ id, fingerprint }) =>
@@ -64,6 +63,17 @@ export async function simulate(subject: Subject, run: Run): Promise<Result> {
     faults: world.network.faults,
     happenings: scheduler.count,
     overlaps: judge.overlaps,
+  }
+}
+
+function ask(world: World, order: Order, names: Names, queue: Queue): Asker {
+  switch (world.plan.shell) {
+    case 'queue':
+      return queue.send(order)
+    case 'client':
+      return startClient(world, order, names)
+    case 'admission':
+      return startAdmission(world, order, names)
   }
 }
 
@@ -98,6 +108,6 @@ function isQuiet(world: World, askers: readonly Asker[], relay: { readonly pendi
 
 /** What a late duplicate has begun anew after the expiry, and nobody asks for any more, may lie there. */
 function isUnfinished({ last, era, wasSuspended }: Truth): boolean {
-  const isNobodys = era > 0 && !wasSuspended
+  const isNobodys = (era > 0 && !wasSuspended) || last?.isAdmission === true
   return last !== undefined && !isNobodys && ['IN_PROGRESS', 'WAITING', 'RETRYABLE'].includes(last.status)
 }

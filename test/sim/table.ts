@@ -29,12 +29,7 @@ export interface Table {
   expire(nowMs: number, isHit: () => boolean): void
 }
 
-export function createTable(
-  subject: Subject,
-  network: Network,
-  watcher: TableWatcher,
-  judgeWrites: Transact,
-): Table {
+export function createTable(subject: Subject, network: Network, watcher: TableWatcher, judgeWrites: Transact): Table {
   let committing: { readonly id: string; readonly actor: Actor } | undefined
   const memory = subject.memoryStore({
     transact(writes) {

@@ -68,10 +68,7 @@ export interface Run {
   readonly trace?: (line: string) => void
 }
 
-export function createWorld(
-  subject: Subject,
-  { seed, skew = 'within', focus, trace }: Run,
-): World {
+export function createWorld(subject: Subject, { seed, skew = 'within', focus, trace }: Run): World {
   const chance = chanceFrom(seed)
   const plan = drawPlan(seed, chance, skew, focus)
   const scheduler = createScheduler(chance, START_MS)
@@ -192,7 +189,6 @@ export function createWorld(
           caller: { process, operationId: operation.id, stay },
           isStormy: world.isStormy,
           relay: plan.relay,
-          reconcilerShards: plan.reconcilerShards,
           answer: (text): Answer => ({ ...order, text }),
           async within(step, run) {
             const leave = judge.beganStep(operation.id, step, stay)

@@ -68,9 +68,15 @@ function checkChange({ before, after, actor }: SeenWrite, broken: Broken): void 
   const { role } = actor
   if (before.status === 'UNKNOWN' && after.status !== 'UNKNOWN') {
     const isAllowed = role === 'operator' || (role === 'reconciler' && before.canProbe === true)
-    if (!isAllowed) broken('an unknown operation is left only by a probe or an operator', `to ${after.status} by ${role}`)
+    if (!isAllowed)
+      broken('an unknown operation is left only by a probe or an operator', `to ${after.status} by ${role}`)
   }
-  if (before.takeover === 'never' && before.status === 'IN_PROGRESS' && after.token !== before.token && role !== 'operator') {
+  if (
+    before.takeover === 'never' &&
+    before.status === 'IN_PROGRESS' &&
+    after.token !== before.token &&
+    role !== 'operator'
+  ) {
     broken("takeover: 'never' is ended only by its holder or an operator", `by ${actor.process.name}`)
   }
   for (const [name, step] of Object.entries(before.steps)) {
@@ -91,12 +97,7 @@ function checkLease(plan: Plan, leaseUntil: number, { actor, holderNowMs }: Seen
   broken('a running lease is left alone', `${actor.process.name} took it with ${leaseUntil - holderNowMs} ms left`)
 }
 
-function checkTakeover(
-  before: OperationRecord,
-  { after }: SeenWrite,
-  writerNowMs: number,
-  broken: Broken,
-): void {
+function checkTakeover(before: OperationRecord, { after }: SeenWrite, writerNowMs: number, broken: Broken): void {
   if (after.attempt !== before.attempt + 1) {
     broken('fences rise with every claim', `attempt ${before.attempt} to ${after.attempt}`)
   }

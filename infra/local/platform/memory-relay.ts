@@ -1,4 +1,4 @@
-import { dueShardName } from '../../../lib/core/due.ts'
+import { dueShardName } from '../../../lib/record/due.ts'
 import type { Store } from '../../../lib/index.ts'
 import { dispatchOne, OUTBOX_PREFIX, type Sender } from '../../../lib/outbox/index.ts'
 

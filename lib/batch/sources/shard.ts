@@ -1,4 +1,4 @@
-import { InvalidEventError } from '../../core/errors.ts'
+import { InvalidEventError } from '../../base/errors.ts'
 import { fieldsOf, nonEmpty } from '../../sources/fields.ts'
 import { recordsOf } from '../../sources/origin.ts'
 import { lowestOfGroup } from './report.ts'

@@ -1,6 +1,6 @@
 import type { MSKEvent, MSKRecord, SelfManagedKafkaEvent } from 'aws-lambda'
-import type { OperationRequest } from '../../core/execution.ts'
-import type { KeyInput, Scope } from '../../core/identity.ts'
+import type { OperationRequest } from '../../engine/execution.ts'
+import type { KeyInput, Scope } from '../../record/identity.ts'
 import type { Content, Opened } from '../../sources/content.ts'
 
 /** What a batch has to know of the event source its records come from; `D` is what its bodies are by default. */

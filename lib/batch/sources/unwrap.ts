@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../core/errors.ts'
-import { show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { show } from '../../base/guards.ts'
 import type { Envelope } from '../../sources/content.ts'
 
 /** Options of a source whose records carry the messages of other services. */

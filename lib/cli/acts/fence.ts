@@ -1,5 +1,5 @@
-import type { OperationRecord } from '../../core/record.ts'
-import type { StandingCondition, Store } from '../../core/store.ts'
+import type { OperationRecord } from '../../record/record.ts'
+import type { StandingCondition, Store } from '../../record/store.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 
 /** What a write asks of the record: that it is exactly the one that was shown. */

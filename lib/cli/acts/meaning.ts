@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../core/record.ts'
+import type { OperationRecord } from '../../record/record.ts'
 import type { Standing } from '../operation/standing.ts'
 import { count, oneLine } from '../terminal/text.ts'
 import type { Act } from './permitted.ts'

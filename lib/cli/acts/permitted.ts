@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../core/record.ts'
+import type { OperationRecord } from '../../record/record.ts'
 import type { Standing } from '../operation/standing.ts'
 
 /** What an operator can do to a record. */

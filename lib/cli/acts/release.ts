@@ -1,7 +1,7 @@
-import { dueFrom } from '../../core/due.ts'
-import { expiryAfter } from '../../core/expiry.ts'
-import type { OperationRecord } from '../../core/record.ts'
-import type { Store } from '../../core/store.ts'
+import { dueFrom } from '../../record/due.ts'
+import { expiryAfter } from '../../record/expiry.ts'
+import type { OperationRecord } from '../../record/record.ts'
+import type { Store } from '../../record/store.ts'
 import { asShown, changed } from './fence.ts'
 import { settingsFor } from './settings.ts'
 

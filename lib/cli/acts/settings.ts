@@ -1,5 +1,5 @@
-import { resolveOptions, type Settings } from '../../core/options.ts'
-import type { Store } from '../../core/store.ts'
+import { resolveOptions, type Settings } from '../../operation/options.ts'
+import type { Store } from '../../record/store.ts'
 import { namespaceOf } from '../operation/name.ts'
 
 /** What the engine has to know of the application, as far as an operator can say it. */

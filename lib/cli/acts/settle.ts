@@ -1,7 +1,7 @@
-import type { OperationRecord } from '../../core/record.ts'
-import { createReport } from '../../core/report.ts'
-import { type Settlement, settle } from '../../core/settle.ts'
-import type { Store } from '../../core/store.ts'
+import { type Settlement, settle } from '../../idempotency/settle.ts'
+import { createReport } from '../../operation/report.ts'
+import type { OperationRecord } from '../../record/record.ts'
+import type { Store } from '../../record/store.ts'
 import { changed, fencedStore } from './fence.ts'
 import { type EngineOptions, settingsFor } from './settings.ts'
 

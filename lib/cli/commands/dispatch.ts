@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Store } from '../../core/store.ts'
 import { type DispatchResult, dispatchOne } from '../../outbox/dispatch.ts'
 import { createSender, type Sender } from '../../outbox/sender.ts'
+import type { Store } from '../../record/store.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { idOf } from '../operation/name.ts'
 import { messageOf, readOperation, type StoredMessage } from '../operation/read.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { OUTBOX_PREFIX, RECEIPT_PREFIX, RECORD_SORT_KEY } from '../../core/record.ts'
 import { fromBesideItem, toRecord } from '../../dynamodb/items.ts'
+import { OUTBOX_PREFIX, RECEIPT_PREFIX, RECORD_SORT_KEY } from '../../record/record.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import { idOf } from '../operation/name.ts'
 import { messageOf, readOperation, receiptOf } from '../operation/read.ts'

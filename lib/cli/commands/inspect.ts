@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { fenceOf } from '../../core/identity.ts'
-import type { OperationRecord } from '../../core/record.ts'
+import { fenceOf } from '../../record/identity.ts'
+import type { OperationRecord } from '../../record/record.ts'
 import { idOf } from '../operation/name.ts'
 import { type FoundOperation, readOperation } from '../operation/read.ts'
 import { troubleOf } from '../operation/search.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { RECEIPT_PREFIX } from '../../core/record.ts'
+import { RECEIPT_PREFIX } from '../../record/record.ts'
 import { idOf } from '../operation/name.ts'
 import { readOperation, receiptOf } from '../operation/read.ts'
 import { receiptView } from '../operation/view.ts'

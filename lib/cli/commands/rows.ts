@@ -1,4 +1,4 @@
-import type { OutboxTarget } from '../../outbox/message.ts'
+import type { OutboxTarget } from '../../operation/commit-plan.ts'
 import type { StoredMessage, StoredReceipt } from '../operation/read.ts'
 import { troubleOf } from '../operation/search.ts'
 import { shownValue, valueText } from '../operation/values.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import type { Settlement } from '../../core/settle.ts'
+import type { Settlement } from '../../idempotency/settle.ts'
 import { settleShown } from '../acts/settle.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import { moment } from '../terminal/text.ts'

@@ -1,6 +1,6 @@
-import { type OperationRecord, OUTBOX_PREFIX, RECORD_SORT_KEY } from '../../core/record.ts'
 import { fromBesideItem, toRecord } from '../../dynamodb/items.ts'
 import { INDEX_NAME } from '../../dynamodb/table-shape.ts'
+import { type OperationRecord, OUTBOX_PREFIX, RECORD_SORT_KEY } from '../../record/record.ts'
 import type { Connection } from '../connection.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import { type Item, type Progress, type Scanned, type Search, scan } from '../scan.ts'

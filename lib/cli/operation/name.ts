@@ -1,4 +1,4 @@
-import { normalizeKey, normalizeScope, operationId } from '../../core/identity.ts'
+import { normalizeKey, normalizeScope, operationId } from '../../record/identity.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 
 /** How an operation is named on the command line: by its id, or by what the id is made of. */

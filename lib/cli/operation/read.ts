@@ -1,7 +1,7 @@
-import type { ReceiptKind } from '../../core/receipts.ts'
-import { type OperationRecord, OUTBOX_PREFIX, RECEIPT_PREFIX, type StoredValue } from '../../core/record.ts'
-import type { BesideItem, Store } from '../../core/store.ts'
 import { type FoundEntry, readEntry } from '../../outbox/outbox-item.ts'
+import type { ReceiptKind } from '../../outcome/receipts.ts'
+import { type OperationRecord, OUTBOX_PREFIX, RECEIPT_PREFIX, type StoredValue } from '../../record/record.ts'
+import type { BesideItem, Store } from '../../record/store.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import type { NameOptions } from './name.ts'
 

@@ -1,5 +1,5 @@
-import { OUTBOX_PREFIX, RECORD_SORT_KEY, type Status } from '../../core/record.ts'
 import { PARTITION_KEY, SORT_KEY } from '../../dynamodb/table-shape.ts'
+import { OUTBOX_PREFIX, RECORD_SORT_KEY, type Status } from '../../record/record.ts'
 import type { Search } from '../scan.ts'
 import type { StoredMessage } from './read.ts'
 import type { Standing } from './standing.ts'

@@ -1,4 +1,4 @@
-import { countsAsAbsent, isLeaseRunning, type OperationRecord } from '../../core/record.ts'
+import { countsAsAbsent, isLeaseRunning, type OperationRecord } from '../../record/record.ts'
 
 /** How an operation stands now, in the words of an operator. */
 export type Standing =

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
-import { isLambdaOnceError } from '../../core/errors.ts'
-import { decodeStored } from '../../core/outcome.ts'
-import type { StoredValue } from '../../core/record.ts'
-import type { Store } from '../../core/store.ts'
+import { isLambdaOnceError } from '../../base/errors.ts'
+import { decodeStored } from '../../outcome/outcome.ts'
+import type { StoredValue } from '../../record/record.ts'
+import type { Store } from '../../record/store.ts'
 import { plain, size } from '../terminal/text.ts'
 
 /** A stored value as it is shown: by its size, or with what is in it. */

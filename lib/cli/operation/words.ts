@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../core/record.ts'
+import type { OperationRecord } from '../../record/record.ts'
 import type { Paint } from '../terminal/screen.ts'
 import { moment, oneLine, relative } from '../terminal/text.ts'
 import type { Standing } from './standing.ts'

@@ -1,5 +1,5 @@
-import { isMiddyTimeout } from '../../core/disposition.ts'
-import { isLambdaOnceError } from '../../core/errors.ts'
+import { isLambdaOnceError } from '../../base/errors.ts'
+import { isMiddyTimeout } from '../../record/disposition.ts'
 import { fieldsOf, pairsOf } from '../fields.ts'
 import type { Shape } from '../request/event.ts'
 import { withHeaders } from './headers.ts'

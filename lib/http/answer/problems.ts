@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { retryAfterSeconds } from '../../core/idempotency.ts'
+import { retryAfterSeconds } from '../../idempotency/idempotency.ts'
 import type { Shape } from '../request/event.ts'
 import { fitted } from './fit.ts'
 import type { HttpAnswer } from './wire.ts'

@@ -1,4 +1,4 @@
-import { OutcomeUnstorableError } from '../../core/errors.ts'
+import { OutcomeUnstorableError } from '../../base/errors.ts'
 import { fieldsOf, headerValues } from '../fields.ts'
 import type { HttpSettings } from '../options.ts'
 import type { Shape } from '../request/event.ts'

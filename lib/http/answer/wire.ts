@@ -1,5 +1,5 @@
-import { OutcomeUnstorableError } from '../../core/errors.ts'
-import { show } from '../../core/guards.ts'
+import { OutcomeUnstorableError } from '../../base/errors.ts'
+import { show } from '../../base/guards.ts'
 import { type Fields, fieldsOf } from '../fields.ts'
 import type { Shape } from '../request/event.ts'
 import { type Headed, type HeaderValue, mapHeaders } from './headers.ts'

@@ -1,4 +1,4 @@
-import { InvalidEventError } from '../../core/errors.ts'
+import { InvalidEventError } from '../../base/errors.ts'
 import { type Fields, fieldsOf, headerValues, pairsOf } from '../fields.ts'
 
 /**

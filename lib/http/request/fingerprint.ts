@@ -1,4 +1,4 @@
-import type { Content } from '../../core/content.ts'
+import type { Content } from '../../record/content.ts'
 import type { HttpRequest } from './event.ts'
 
 /**

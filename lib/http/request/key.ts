@@ -1,5 +1,5 @@
-import { isLambdaOnceError } from '../../core/errors.ts'
-import type { KeyInput } from '../../core/identity.ts'
+import { isLambdaOnceError } from '../../base/errors.ts'
+import type { KeyInput } from '../../record/identity.ts'
 
 /** What the request says of its key. */
 export type KeyReading =

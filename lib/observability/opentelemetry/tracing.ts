@@ -1,7 +1,7 @@
 import { type Context, context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
-import { InvalidOptionError } from '../../core/errors.ts'
-import { show } from '../../core/guards.ts'
-import type { Trace, TracedPart, TraceEnd, Tracing } from '../../core/tracing.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { show } from '../../base/guards.ts'
+import type { Trace, TracedPart, TraceEnd, Tracing } from '../../operation/tracing.ts'
 import { errorWords } from '../measures.ts'
 import { spanContextFrom, traceparentOf } from './span-context.ts'
 

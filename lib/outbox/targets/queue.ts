@@ -1,5 +1,5 @@
 import type { SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs'
-import type { Clock } from '../../core/ports.ts'
+import type { Clock } from '../../base/ports.ts'
 import { isFifo, MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE } from '../message.ts'
 import type { OutgoingMessage, Route } from '../outgoing.ts'
 import { connector, notInstalled, type SdkClient } from '../sdk-client.ts'

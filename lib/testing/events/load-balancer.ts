@@ -1,5 +1,5 @@
 import type { ALBEvent } from 'aws-lambda'
-import { booleanOption } from '../../core/guards.ts'
+import { booleanOption } from '../../base/guards.ts'
 import {
   ACCOUNT,
   type HttpEventOptions,

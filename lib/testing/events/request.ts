@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { InvalidOptionError } from '../../core/errors.ts'
-import { refuseUnknown, show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { refuseUnknown, show } from '../../base/guards.ts'
 
 /** What a test says of an HTTP request; the rest is filled in as the source of the event does. */
 export interface HttpEventOptions {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
-import { InvalidOptionError } from '../../core/errors.ts'
-import { integerOption, refuseUnknown, show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { integerOption, refuseUnknown, show } from '../../base/guards.ts'
 import { START_MS } from '../fake-clock.ts'
 import { ACCOUNT, REGION } from './request.ts'
 

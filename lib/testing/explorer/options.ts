@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../core/errors.ts'
-import { booleanOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { booleanOption, integerOption, oneOf, refuseUnknown, secondsOption, show } from '../../base/guards.ts'
 
 /**
  * How often an effect may happen, whatever fails. `once`: as often as in one undisturbed delivery, no more and no less.

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../core/errors.ts'
-import { show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { show } from '../../base/guards.ts'
 import { adviceFor } from '../findings/advice.ts'
 import { judge } from '../findings/judge.ts'
 import { wordsForFinding, wordsForRun, wordsForSchedule } from '../findings/words.ts'

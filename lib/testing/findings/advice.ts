@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../core/record.ts'
+import type { OperationRecord } from '../../record/record.ts'
 import type { Run } from '../explorer/sequence.ts'
 import { causeOf, type Finding, isTooOften } from './judge.ts'
 

@@ -1,4 +1,4 @@
-import { isLambdaOnceError } from '../../core/errors.ts'
+import { isLambdaOnceError } from '../../base/errors.ts'
 import type { InvocationResult } from '../explorer/invocation.ts'
 import type { Fault, Point, Schedule } from '../explorer/schedules.ts'
 import type { Run } from '../explorer/sequence.ts'

@@ -1,6 +1,6 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda'
-import { InvalidOptionError } from '../../core/errors.ts'
-import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../../core/guards.ts'
+import { InvalidOptionError } from '../../base/errors.ts'
+import { functionOption, integerOption, refuseUnknown, secondsOption, show } from '../../base/guards.ts'
 import { receivedAgain } from '../events/sqs.ts'
 import type { FakeClock } from '../fake-clock.ts'
 import { lambdaContext } from '../lambda-context.ts'

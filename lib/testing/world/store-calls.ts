@@ -1,5 +1,5 @@
-import type { OperationRecord } from '../../core/record.ts'
-import type { RecordChange, Store } from '../../core/store.ts'
+import type { OperationRecord } from '../../record/record.ts'
+import type { RecordChange, Store } from '../../record/store.ts'
 
 /** Wraps one call that goes over the wire; `what` says in words what it is. */
 export type Wire = <T>(what: string, send: () => Promise<T>) => Promise<T>

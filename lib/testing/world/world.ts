@@ -1,7 +1,7 @@
-import type { Idempotency } from '../../core/idempotency.ts'
-import type { IdempotencyOptions } from '../../core/options.ts'
-import type { Clock } from '../../core/ports.ts'
-import type { Store } from '../../core/store.ts'
+import type { Clock } from '../../base/ports.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { IdempotencyOptions } from '../../operation/options.ts'
+import type { Store } from '../../record/store.ts'
 
 /** What an effect is told. */
 export interface EffectOptions<T = undefined> {

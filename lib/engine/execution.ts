@@ -1,0 +1,238 @@
+import { isLambdaOnceError, LeaseLostError, PermanentError, StepNotAwaitedError } from '../base/errors.ts'
+import { refusePromise, secondsOption } from '../base/guards.ts'
+import { noteBeside } from '../base/suppressed.ts'
+import { type HeldRecord, type HeldWrite, holdLease } from '../lease/lease.ts'
+import type { Operation } from '../operation/operation.ts'
+import type { Settings } from '../operation/options.ts'
+import type { Report } from '../operation/report.ts'
+import { type DelayUntil, delayUntil, isSuspension, type Suspension, waitForSignal } from '../operation/suspension.ts'
+import { decodeStored, type EncodedOutcome, encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
+import type { Intent } from '../record/decide.ts'
+import { type Contract, type Disposition, meaningOfError, permittedDisposition } from '../record/disposition.ts'
+import { expiryAfter } from '../record/expiry.ts'
+import type { Status } from '../record/record.ts'
+import { createSteps } from '../steps/steps.ts'
+import { createCommitting } from './commit.ts'
+import { createExit, type Ending, type RecordedEnding } from './ending.ts'
+import { operationView } from './operation-view.ts'
+import type { Redrive } from './redrive.ts'
+import { checkContinued, suspend } from './suspend.ts'
+
+/** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
+export interface OperationRequest {
+  readonly id: string
+  readonly key: string
+  readonly fingerprint: string
+  readonly contract: Contract
+  /** The end of the invocation, ms. Absent: not known. */
+  readonly deadlineMs?: number
+  /** The caller's small notes, written with the first claim. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** How the request can be delivered again. */
+  readonly redrive?: Redrive
+  /** A reconciler asks: it continues what is there, and never begins anything. */
+  readonly isReconciled?: boolean
+  /** Why the operation must not be suspended. Absent: it may be. */
+  readonly mayNotSuspend?: string
+  /** How long an admission key is taken, in ms. Only admissions have one. */
+  readonly admissionMs?: number
+  /** The continuation that this delivery is. */
+  readonly continuationId?: string
+  /** The trace context of this delivery, written with the claim. */
+  readonly trace?: string
+}
+
+/** The right to run, won by a claim, and the duty to end it with exactly one of the methods that answer an {@link Ending}. */
+export interface Execution {
+  readonly operation: Operation
+  readonly attempt: number
+  /** The work is about to be called: from now on an error may follow an effect. */
+  entered(): void
+  /** Calls the work, where whoever follows the operation wants it to run. */
+  within<T>(work: () => T | PromiseLike<T>): Promise<T>
+  /**
+   * Stores the value. One that cannot be stored ends the operation as failed, never as run-again.
+   * After a commit the value has to be the committed one, or none; with `formOf` it is the final form of an answer, and
+   * stored beside the committed value where that has another one.
+   * @throws StepNotAwaitedError when a step still runs: nothing has ended, and the error is to be rejected with
+   * @throws CommittedOtherwiseError when another value was committed
+   */
+  complete(value: unknown, formOf?: (committed: unknown) => unknown): Promise<Ending>
+  /** The value that the work has committed; `undefined` when it has not. */
+  readonly committed: { readonly value: unknown } | undefined
+  /** Ends the operation after an error. `answer` is the final wire response that a stored failure replays. */
+  reject(error: unknown, answer?: () => unknown): Promise<Ending>
+  /** Ends the operation without an outcome. Where `release` is not sure, `otherwise` says what becomes of it. */
+  giveUp(disposition: Disposition, otherwise?: 'fail' | 'resume'): Promise<Ending>
+}
+
+const RELEASED_RETENTION_SECONDS = 86_400
+
+export function createExecution(
+  settings: Settings,
+  report: Report,
+  request: OperationRequest,
+  record: HeldRecord,
+): Execution {
+  const { store, clock } = settings
+  const lease = holdLease(settings, record, request.deadlineMs)
+  const steps = createSteps(settings, report, lease, record)
+  const exit = createExit({ settings, report, request }, record, lease, steps)
+  const committing = createCommitting(settings, report, record, { lease, steps, exit })
+  const firstLeaseMs = record.leaseUntil - record.updatedAtMs
+  let entered = false
+  let releaseAsked = false
+
+  async function extend(seconds?: number): Promise<void> {
+    const asked = secondsOption('extend(seconds)', seconds, 0.001)
+    if (exit.isOver) throw new LeaseLostError('The operation has ended; its lease cannot be extended.')
+    await lease.renew({}, asked === undefined ? clock.now() + firstLeaseMs : Math.ceil(clock.now() + asked * 1000))
+  }
+
+  const end = (as: RecordedEnding, intent: Intent, change: () => Promise<HeldWrite>): Promise<Ending> =>
+    exit.write(intent, change, { done: () => ({ kind: 'recorded', as }) })
+
+  async function finished(encoded: EncodedOutcome): Promise<HeldWrite> {
+    const expiry = () => expiryAfter(clock.now(), settings.retentionSeconds)
+    const outcome = await encoded.persist({ giveUpAtMs: lease.giveUpAtMs(), expiresAt: expiry() })
+    const status: Status = outcome.kind === 'value' ? 'COMPLETED' : 'FAILED'
+    return { status, outcome, expiresAt: expiry() }
+  }
+
+  const permitted = (wished: Disposition, otherwise?: 'fail' | 'resume') =>
+    permittedDisposition(
+      wished,
+      {
+        attempt: record.attempt,
+        hasSteps: steps.haveBegun || committing.isUncertain,
+        isUnrecorded: steps.isUnrecorded,
+      },
+      otherwise,
+    )
+
+  /** After a commit its value is the answer, whatever comes. */
+  function outdoneByCommit(): Ending | undefined {
+    const { outcome } = committing
+    return outcome && { kind: 'outdone', outcome, attempt: record.attempt }
+  }
+
+  async function complete(value: unknown, formOf?: (committed: unknown) => unknown): Promise<Ending> {
+    if (committing.outcome !== undefined) {
+      await committing.finish(value, formOf)
+      return { kind: 'recorded', as: 'completed' }
+    }
+    if (steps.unknownStep !== undefined) return giveUp('unknown')
+    if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
+    if (isSuspension(value)) return suspend(settings, record, { lease, exit }, value, request.redrive)
+    // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
+    if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
+    const encoded = await encodeOutcome(settings, { kind: 'value', value })
+    const as = encoded.kind === 'value' ? 'completed' : 'failed'
+    return end(as, as === 'completed' ? 'complete' : 'fail', () => finished(encoded))
+  }
+
+  async function fail(error: unknown, answer?: () => unknown): Promise<Ending> {
+    const encoded = await encodeFailure(settings, error, answer)
+    return end('failed', 'fail', () => finished(encoded))
+  }
+
+  async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
+    if (committing.outcome === undefined) {
+      // First, so that what the open steps come to counts: one that is done forbids a release.
+      if (disposition === 'keep' || !(await steps.close())) return exit.keep()
+    }
+    const committed = outdoneByCommit()
+    if (committed !== undefined) return committed
+    switch (permitted(steps.unknownStep === undefined ? disposition : 'unknown', otherwise)) {
+      case 'keep':
+        return exit.keep()
+      case 'unknown': {
+        const { unknownStep, canProbe } = steps
+        return end('unknown', 'unknown', async () => ({
+          status: 'UNKNOWN',
+          expiresAt: undefined,
+          ...(unknownStep !== undefined && { unknownStep }),
+          canProbe: canProbe || undefined,
+        }))
+      }
+      case 'release':
+        return end('released', 'release', async () => ({
+          status: 'RELEASED',
+          expiresAt: expiryAfter(clock.now(), RELEASED_RETENTION_SECONDS),
+        }))
+      case 'resume':
+        return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: lease.expiry() }))
+      case 'fail':
+        return fail(new PermanentError('A release was asked for after an earlier attempt that may have had effects.'))
+    }
+  }
+
+  function wishFor(error: unknown): Disposition {
+    const { effects, onError } = settings
+    // The work has returned an answer that cannot be kept: no wish may have it run again.
+    const isAsked = !isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')
+    try {
+      const asked = isAsked ? onError?.(error, operation) : undefined
+      refusePromise('onError', [asked])
+      if (asked !== undefined && DISPOSITIONS.includes(asked)) return asked
+    } catch (thrown) {
+      report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
+    }
+    // Nobody knows whether the commit was written. Giving the lease up finds out, and keeps one that is still on its
+    // way from being applied, so that the next attempt may commit.
+    if (committing.isUncertain && isLambdaOnceError(error, 'STORE')) return 'resume'
+    return meaningOfError(error, { contract: request.contract, entered, effects, fromStep: steps.isFromStep(error) })
+  }
+
+  async function reject(error: unknown, answer?: () => unknown): Promise<Ending> {
+    if (!(await steps.close())) return exit.keep()
+    const committed = outdoneByCommit()
+    if (committed !== undefined) {
+      // The work broke its word; whoever wrote it has to be told.
+      return isLambdaOnceError(error, 'COMMITTED_OTHERWISE') ? { kind: 'recorded', as: 'completed' } : committed
+    }
+    const wish = steps.unknownStep === undefined ? wishFor(error) : 'unknown'
+    const disposition = permitted(wish)
+    const ending = disposition === 'fail' ? await fail(error, answer) : await giveUp(disposition)
+    if (ending.kind === 'unrecorded') noteBeside(error, ending.error)
+    return ending
+  }
+
+  function suspension(made: Suspension): Suspension {
+    checkContinued(settings, request, made.resumeAtMs !== undefined)
+    return made
+  }
+
+  const operation = operationView({
+    record,
+    key: request.key,
+    lease: lease.watch,
+    step: steps.step,
+    extend,
+    release: () => {
+      releaseAsked = true
+    },
+    commit: committing.commit,
+    delay: (when: DelayUntil, why?: string) => suspension(delayUntil(when, why, clock.now())),
+    wait: (why?: string) => suspension(waitForSignal(why)),
+    signals: () => Promise.all((record.signals ?? []).map(({ payload }) => decodeStored(store, payload))),
+  })
+
+  return Object.freeze({
+    operation,
+    attempt: record.attempt,
+    entered() {
+      entered = true
+    },
+    within: async <T>(work: () => T | PromiseLike<T>): Promise<T> => work(),
+    complete,
+    get committed() {
+      const { outcome } = committing
+      return outcome?.kind === 'value' ? { value: outcome.value } : undefined
+    },
+    reject,
+    giveUp,
+  })
+}
+
+const DISPOSITIONS: readonly string[] = ['release', 'resume', 'fail', 'unknown', 'keep'] satisfies Disposition[]

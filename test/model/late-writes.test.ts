@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { createIdempotency, type Operation, type Store, StoreError } from '../../lib/index.ts'
+import { memoryStore } from '../../lib/memory/index.ts'
+import { fakeClock } from '../core/fake-clock.ts'
+
+const LEASE_SECONDS = 10
+
+/** A client that gives one update up while it is still on its way, sends it again, and meets the first one later. */
+function setUp(lateUpdate: number) {
+  const memory = memoryStore()
+  const clock = fakeClock()
+  let updates = 0
+  let arrive: () => Promise<unknown> = async () => undefined
+  const store: Store = {
+    ...memory,
+    async update(...args) {
+      if (++updates !== lateUpdate) return memory.update(...args)
+      arrive = () => memory.update(...args)
+      throw new StoreError('The client has given it up.', { retryable: true })
+    },
+  }
+  const idempotency = createIdempotency({
+    store,
+    clock,
+    namespace: 'n',
+    leaseSeconds: LEASE_SECONDS,
+    random: () => 0.5,
+  })
+  return {
+    memory,
+    clock,
+    arrive: () => arrive(),
+    run: (work: (operation: Operation) => Promise<unknown>) => idempotency.run({ key: 'k', input: 1 }, work),
+  }
+}
+
+describe('a write that its client has given up and sent again, and that arrives after later ones', () => {
+  test('does not shorten the lease', async () => {
+    const { memory, clock, arrive, run } = setUp(1)
+    await run(async ({ extend }) => {
+      await extend()
+      clock.advance(5_000)
+      await extend()
+      await arrive()
+      expect(memory.records()[0]?.leaseUntil).toBe(clock.now() + LEASE_SECONDS * 1000)
+    })
+  })
+
+  test('does not undo a step: its start mark stays behind its result', async () => {
+    const { memory, arrive, run } = setUp(1)
+    await run(async ({ step }) => {
+      await step('mail', () => 'sent', { onUnknown: 'stop' })
+      await arrive()
+      expect(memory.records()[0]?.steps).toMatchObject({ mail: { kind: 'done' } })
+    })
+  })
+})

@@ -219,13 +219,13 @@ export class StoreError extends LambdaOnceError {
   }
 }
 
-/** The store cannot be reached, so the handler was not run (fail closed). */
+/** The store cannot be reached, so nothing was run or admitted (fail closed). */
 export class StoreUnavailableError extends LambdaOnceError {
   constructor(cause: unknown) {
     const why = cause instanceof Error ? `: ${cause.message}` : ''
-    super('STORE_UNAVAILABLE', `The idempotency store cannot be reached; the handler was not run${why}`, {
+    super('STORE_UNAVAILABLE', `The idempotency store cannot be used, so nothing was done${why}`, {
       cause,
-      retryable: true,
+      retryable: !isLambdaOnceError(cause) || cause.retryable,
     })
   }
 }

@@ -62,13 +62,16 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function'
 }
 
-/** Refuses a misspelt option: silently ignored, it would leave somebody unprotected who thinks he is. */
-export function refuseUnknown(of: string, options: object, known: readonly string[]): void {
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) {
-      throw new InvalidOptionError(`${of} has no option "${name}". It takes: ${known.join(', ')}.`)
-    }
-  }
+/**
+ * Refuses what is no object of options, and a misspelt option: silently ignored, it would leave somebody unprotected
+ * who thinks he is.
+ */
+export function refuseUnknown(of: string, options: unknown, known: readonly string[]): void {
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options)
+  const unknown = isObject ? Object.keys(options).find((name) => !known.includes(name)) : undefined
+  if (isObject && unknown === undefined) return
+  const wrong = isObject ? `has no option "${unknown}"` : `expects an options object; got ${show(options)}`
+  throw new InvalidOptionError(`${of} ${wrong}. It takes: ${known.join(', ')}.`)
 }
 
 /** A value as an error message shows it: short, and without the contents of objects. */

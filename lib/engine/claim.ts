@@ -1,5 +1,5 @@
 import { isLambdaOnceError } from '../base/errors.ts'
-import { type HeldRecord, leaseFrom, unfinishedLifetime } from '../lease/lease.ts'
+import { type HeldRecord, leaseFrom } from '../lease/lease.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report, Reported } from '../operation/report.ts'
 import { ANSWER_RESERVE_MS, backOff } from '../outcome/persist.ts'
@@ -9,7 +9,7 @@ import { expiryAfter } from '../record/expiry.ts'
 import type { Moment, OperationRecord } from '../record/record.ts'
 import type { RecordChange, StandingCondition, WriteAnswer } from '../record/store.ts'
 import { createExecution, type Execution, type OperationRequest } from './execution.ts'
-import { nextHop, storeRedrive } from './redrive.ts'
+import { inlineRedrive, nextHop } from './redrive.ts'
 import { originOf, type Refusal, refuse, storeUnavailable } from './refusal.ts'
 
 /** What a claim comes to. */
@@ -35,7 +35,9 @@ export async function claim(settings: Settings, report: Report, request: Operati
     case 'held': {
       const { record } = claimed
       report(beginning(claimed), record.id)
-      return { kind: 'claimed', execution: createExecution(settings, report, request, record) }
+      const execution = createExecution(settings, report, request, record)
+      if (request.redrive?.atClaim && record.redrive === undefined) await execution.keepRequest(request.redrive)
+      return { kind: 'claimed', execution }
     }
     case 'standing':
       return refuse(settings, report, request, claimed.seen, claimed.decision)
@@ -56,8 +58,11 @@ function beginning({ record: { attempt }, from }: Extract<RecordClaim, { kind: '
  */
 export async function claimRecord(settings: Settings, report: Report, request: OperationRequest): Promise<RecordClaim> {
   const { store, clock } = settings
-  const token = settings.newId()
-  const claimant: Claimant = { token, fingerprint: request.fingerprint }
+  let token = settings.newId()
+  const tokens = new Set([token])
+  const claimant = (seen: OperationRecord): Claimant => {
+    return { token: tokens.has(seen.token) ? seen.token : token, fingerprint: request.fingerprint }
+  }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
   let giveUpOn: OperationRecord | undefined
   let from: OperationRecord | undefined
@@ -76,7 +81,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
       let answer = await answered(settings, request.id, attempt)
       failure = answer.failure
       // An answer that comes after the end of its own lease proves nothing any more: somebody may have taken over since.
-      if (answer.applied && clock.now() > wanted.leaseUntil + settings.clockSkewMs) {
+      if (answer.applied && clock.now() >= wanted.leaseUntil) {
         answer = { applied: false, existing: await store.get(request.id) }
       }
       if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
@@ -92,19 +97,22 @@ export async function claimRecord(settings: Settings, report: Report, request: O
         if (request.isReconciled) break
         hasBegun = false
         from = undefined
-        wanted = fresh()
+        // The record that is gone may have been this claim's own: whoever has seen that must not take this for it.
+        token = settings.newId()
+        tokens.add(token)
+        wanted = { ...fresh(), token }
         attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
         continue
       }
       const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
-      const decision = permitted(request, seen, decideClaim(seen, claimant, moment()))
+      const decision = permitted(request, seen, decideClaim(seen, claimant(seen), moment()))
       hasBegun = decision.kind !== 'replace'
       switch (decision.kind) {
         case 'claimed':
           return { kind: 'held', record: { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil }, from }
         case 'replace':
           from = undefined
-          wanted = fresh(seen.createdAtMs + 1)
+          wanted = { ...fresh(seen.createdAtMs + 1), token, rev: seen.rev + 1 }
           attempt = () => store.put(wanted, seenExactly)
           continue
         case 'takeover': {
@@ -179,12 +187,10 @@ async function freshRecords(
   request: OperationRequest,
   token: string,
 ): Promise<(notBeforeMs?: number) => HeldRecord> {
-  const { clock, takeover } = settings
+  const { clock } = settings
   const { id, fingerprint, metadata, redrive, deadlineMs, admissionMs, trace } = request
-  const stored =
-    redrive?.atClaim === true
-      ? await storeRedrive(settings, redrive, unfinishedLifetime(settings, takeover, deadlineMs))
-      : undefined
+  // A large one is written once the claim is won: a repetition must not pay for what it does not store.
+  const stored = redrive?.atClaim === true ? await inlineRedrive(redrive) : undefined
   return (notBeforeMs = 0) => {
     const nowMs = clock.now()
     const record = {

@@ -110,7 +110,8 @@ export function createCommitting(
         () => prepared.commit(change, { kind: 'held', token }, requestToken).catch(noteUncertainty),
         { clock, random, giveUpAtMs: lease.giveUpAtMs() },
       )
-      isUncertain = false
+      // After a conflict an earlier try that was never answered may still arrive, and be written.
+      if (answer.kind !== 'conflict') isUncertain = false
       if (!isCommitted(answer, change)) throw refusalOf(answer)
       outcome = { kind: 'value', value: kept, isCommitted: true }
       exit.committed()

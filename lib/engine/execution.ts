@@ -15,7 +15,7 @@ import { createSteps } from '../steps/steps.ts'
 import { createCommitting } from './commit.ts'
 import { createExit, type Ending, type RecordedEnding } from './ending.ts'
 import { operationView } from './operation-view.ts'
-import type { Redrive } from './redrive.ts'
+import { type Redrive, storeRedrive } from './redrive.ts'
 import { checkContinued, suspend } from './suspend.ts'
 
 /** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
@@ -46,6 +46,8 @@ export interface OperationRequest {
 export interface Execution {
   readonly operation: Operation
   readonly attempt: number
+  /** Writes the request into the record, so that it can be delivered again. Without it the operation runs all the same. */
+  keepRequest(redrive: Redrive): Promise<void>
   /** The work is about to be called: from now on an error may follow an effect. */
   entered(): void
   /** Calls the work, where whoever follows the operation wants it to run. */
@@ -80,8 +82,19 @@ export function createExecution(
   const exit = createExit({ settings, report, request }, record, lease, steps)
   const committing = createCommitting(settings, report, record, { lease, steps, exit })
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
+  /** Failures of the store in what the operation itself offers; others are the work's own business. */
+  const ownStoreErrors = new WeakSet<object>()
   let entered = false
   let releaseAsked = false
+
+  async function noting<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call
+    } catch (error) {
+      if (isLambdaOnceError(error, 'STORE')) ownStoreErrors.add(error)
+      throw error
+    }
+  }
 
   async function extend(seconds?: number): Promise<void> {
     const asked = secondsOption('extend(seconds)', seconds, 0.001)
@@ -123,6 +136,8 @@ export function createExecution(
     }
     if (steps.unknownStep !== undefined) return giveUp('unknown')
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
+    // From here on no step can begin that nobody waits for.
+    if (!(await steps.close())) return exit.keep()
     if (isSuspension(value)) return suspend(settings, record, { lease, exit }, value, request.redrive)
     // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
     if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
@@ -178,9 +193,10 @@ export function createExecution(
     } catch (thrown) {
       report({ type: 'hook-failed', hook: 'onError', error: thrown }, record.id)
     }
-    // Nobody knows whether the commit was written. Giving the lease up finds out, and keeps one that is still on its
-    // way from being applied, so that the next attempt may commit.
-    if (committing.isUncertain && isLambdaOnceError(error, 'STORE')) return 'resume'
+    // Where nobody knows whether a commit was written, giving the lease up finds out, and keeps one that is still on
+    // its way from being applied. Elsewhere the store has failed before anything was written. Either way the next
+    // attempt may go on.
+    if (typeof error === 'object' && error !== null && ownStoreErrors.has(error)) return 'resume'
     return meaningOfError(error, { contract: request.contract, entered, effects, fromStep: steps.isFromStep(error) })
   }
 
@@ -208,19 +224,26 @@ export function createExecution(
     key: request.key,
     lease: lease.watch,
     step: steps.step,
-    extend,
+    extend: (seconds) => noting(extend(seconds)),
     release: () => {
       releaseAsked = true
     },
-    commit: committing.commit,
+    commit: (value, plan) => noting(committing.commit(value, plan)),
     delay: (when: DelayUntil, why?: string) => suspension(delayUntil(when, why, clock.now())),
     wait: (why?: string) => suspension(waitForSignal(why)),
-    signals: () => Promise.all((record.signals ?? []).map(({ payload }) => decodeStored(store, payload))),
+    signals: () => noting(Promise.all((record.signals ?? []).map(({ payload }) => decodeStored(store, payload)))),
   })
 
   return Object.freeze({
     operation,
     attempt: record.attempt,
+    async keepRequest(redrive: Redrive) {
+      try {
+        await lease.renew({ redrive: await storeRedrive(settings, redrive, lease.lifetime()) })
+      } catch (error) {
+        report({ type: 'store-error', during: 'claim', error }, record.id)
+      }
+    },
     entered() {
       entered = true
     },

@@ -2,7 +2,7 @@ import { unfinishedLifetime } from '../lease/lease.ts'
 import type { Settings } from '../operation/options.ts'
 import { outboxItem } from '../outbox/item.ts'
 import { CONTINUATION_ATTRIBUTE, isFifo, LIMIT_BYTES, RESERVED_BYTES, type ReadyMessage } from '../outbox/message.ts'
-import { decodeStored, type Lifetime, storeValue } from '../outcome/outcome.ts'
+import { decodeStored, inlineValue, type Lifetime, storeValue } from '../outcome/outcome.ts'
 import { hashOfParts } from '../record/identity.ts'
 import type { Continuation, OperationRecord, RedriveTarget, StoredRedrive } from '../record/record.ts'
 import type { BesideItem, RecordChange, WriteAnswer } from '../record/store.ts'
@@ -38,6 +38,12 @@ const LONGEST_HOP_MS = 900_000
 /** How late a continuation may come before it counts as lost, in ms: the relay may lag behind, or be down for a while. */
 const LATENESS_MS = 3_600_000
 
+/** A redrive as it lies in the record itself; `undefined` when it is too large for that. */
+export async function inlineRedrive({ target, payload }: Redrive): Promise<StoredRedrive | undefined> {
+  const stored = await inlineValue(payload)
+  return stored && { target, payload: stored }
+}
+
 /** @throws StoreError, OutcomeUnstorableError */
 export async function storeRedrive(
   settings: Settings,
@@ -67,6 +73,14 @@ export async function redriveMessage(
 
 function invocation(event: unknown): RedriveMessage {
   return { body: JSON.stringify(event), attributes: {} }
+}
+
+/** Whether a reconciler will finish the operation: it can send a stored request again, or do without one. */
+export function isReconciled(
+  { reconcilerShards, reconcilerRecovers }: Settings,
+  redrive: Redrive | StoredRedrive | undefined,
+): boolean {
+  return reconcilerShards > 0 && (reconcilerRecovers || redrive !== undefined)
 }
 
 /** Whether what is sent there can be held back for a time. */

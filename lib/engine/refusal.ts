@@ -6,7 +6,7 @@ import { decodeOutcome, type Outcome } from '../outcome/outcome.ts'
 import type { Decision } from '../record/decide.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { OperationRequest } from './execution.ts'
-import { isLive } from './redrive.ts'
+import { isLive, isReconciled } from './redrive.ts'
 
 /** Why an operation was not run. */
 export type Refusal =
@@ -67,12 +67,10 @@ export function originOf({ trace }: OperationRecord): Traced {
 }
 
 /** Whether the reconciler will find it, a signal will send its message, or that is on its way. */
-function isContinued(
-  { clock, reconcilerShards }: Settings,
-  { continuation, redrive, resumeAtMs }: OperationRecord,
-): boolean {
-  if (reconcilerShards > 0) return true
-  return resumeAtMs === undefined ? redrive !== undefined : isLive(continuation, clock.now())
+function isContinued(settings: Settings, { continuation, redrive, resumeAtMs }: OperationRecord): boolean {
+  if (isReconciled(settings, redrive)) return true
+  if (resumeAtMs !== undefined) return isLive(continuation, settings.clock.now())
+  return settings.relay && redrive !== undefined
 }
 
 /** "In progress", with the time left until a repetition could help, counted from now. */

@@ -5,7 +5,7 @@ import type { Suspension } from '../operation/suspension.ts'
 import { unfinishedExpiry } from '../record/expiry.ts'
 import type { Ending, Exit } from './ending.ts'
 import type { OperationRequest } from './execution.ts'
-import { canDelay, continuationOf, type Redrive, storeRedrive } from './redrive.ts'
+import { canDelay, continuationOf, isReconciled, type Redrive, storeRedrive } from './redrive.ts'
 
 /** Longer than SQS holds a message back, in ms. A reconciler waits for free; without one it takes several hops. */
 const LONGEST_MESSAGE_DELAY_MS = 900_000
@@ -15,16 +15,16 @@ const LONGEST_MESSAGE_DELAY_MS = 900_000
  * @throws InvalidOptionError when nobody will, so that the work is not suspended for ever
  */
 export function checkContinued(
-  { relay, reconcilerShards }: Settings,
+  settings: Settings,
   { redrive, mayNotSuspend }: OperationRequest,
   isTimed: boolean,
 ): void {
   if (mayNotSuspend !== undefined) throw new InvalidOptionError(`The operation cannot be suspended: ${mayNotSuspend}.`)
-  if (reconcilerShards > 0) return
-  const canBeSent = relay && redrive !== undefined
+  if (isReconciled(settings, redrive)) return
+  const canBeSent = settings.relay && redrive !== undefined
   if (canBeSent && (!isTimed || canDelay(redrive.target))) return
   throw new InvalidOptionError(
-    'operation.delay and operation.wait need somebody to continue the operation: deploy an outbox relay (relay: true, and redrive for this handler) or a reconciler (reconcilerShards), and say so in the options.',
+    'operation.delay and operation.wait need somebody to continue the operation: give this handler redrive, and deploy an outbox relay (relay: true) or a reconciler (reconcilerShards); or a reconciler with recover (reconcilerRecovers: true).',
   )
 }
 

@@ -42,6 +42,7 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
       signals: async () => [],
     }),
     attempt: 1,
+    keepRequest: async () => undefined,
     entered: () => undefined,
     within: async <T>(work: () => T | PromiseLike<T>): Promise<T> => work(),
     complete: end,

@@ -94,15 +94,13 @@ function scopeOf(settings: HttpSettings, request: HttpRequest, event: unknown, c
   if (settings.scope !== undefined) {
     const scope = settings.scope(event, context)
     if ([scope].flat().some(Boolean)) return scope
-    throw new InvalidOptionError(
-      'scope(event, context) must name who asks, or all callers would share their results; it gave nothing.',
-    )
+    throw new InvalidOptionError('scope(event, context) must name who asks; it gave nothing.')
   }
   const route = [request.method, request.path]
   if (settings.anonymous) return route
   const principal = principalOf(request)
   if (principal !== undefined) return [...route, ...principal]
   throw new InvalidOptionError(
-    'The gateway has verified no principal, so a replay could reach the wrong caller: put an authorizer before the function, or set scope, or anonymous: true when it does not matter who asks.',
+    'The gateway has verified no principal: put an authorizer before the function, or set scope, or anonymous: true.',
   )
 }

@@ -12,24 +12,31 @@ import type { HttpSettings } from './options.ts'
 /** Statuses by which a returned response says "not executed, come again"; they are not stored. */
 const NOT_EXECUTED_STATUSES: readonly number[] = [401, 403, 408, 425, 429, 502, 503, 504]
 
-/**
- * This close to the deadline, in ms, a "come again" response is taken for Middy's early timeout (`timeoutEarlyResponse`
- * may return one): the handler may still be running, so the key is not released and the lease decides.
- */
-const NEAR_DEADLINE_MS = 1_000
+/** What is known of the handler when there is a response. */
+export interface Returning {
+  /** What it returned, before middlewares changed it. */
+  readonly returned: unknown
+  /**
+   * Whether it certainly runs no more. What Middy's `timeoutEarlyResponse` returns, at whatever time and with whatever
+   * status, looks like the response of a handler, which runs on.
+   * @defaultValue false
+   */
+  readonly isSettled?: boolean
+}
 
 /**
- * Ends a request whose handler returned. `response` is what middlewares have made of what was `returned`. Whatever
- * this throws leaves the operation open: it is an error that came after the handler, and to be ended as one.
+ * Ends a request that has a response: what middlewares have made of what was `returned`. One that may not be stored is
+ * its first caller's all the same. Whatever this throws leaves the operation open: it is an error that came after the
+ * handler, and to be ended as one.
  *
- * @throws OutcomeUnstorableError when the response is none, or may not be stored
+ * @throws OutcomeUnstorableError when the response is none that any gateway could send
  * @throws StepNotAwaitedError when a step still runs
  */
 export async function endReturned(
   settings: HttpSettings,
   admission: Admitted,
   response: unknown,
-  returned: unknown = response,
+  { returned, isSettled }: Returning,
 ): Promise<Ending> {
   const { execution } = admission
   if (!admission.isProtected) return execution.giveUp('keep')
@@ -41,15 +48,25 @@ export async function endReturned(
   const isCommitted = execution.committed !== undefined
   // The committed value is the answer then.
   if (isCommitted && response === undefined) return execution.giveUp('keep')
-  const wire = wireResponse(admission.shape, response)
-  if (isCommitted || (await isFinal(settings, admission, wire))) {
-    return execution.complete(storedForm(settings, wire), (committed) =>
-      committedForm(settings, admission, committed, execution.operation.id),
-    )
+  let stored: StoredResponse
+  try {
+    const wire = wireResponse(admission.shape, response)
+    if (!isCommitted && !(await isFinal(settings, admission, wire))) {
+      const { statusCode } = wire
+      // A status that says what is wrong with the request, or with its caller, is no time-out's.
+      const isClients = statusCode >= 400 && statusCode < 500 && statusCode !== 408
+      return execution.giveUp(isSettled || isClients ? 'release' : 'keep', 'resume')
+    }
+    stored = storedForm(settings, wire)
+  } catch (error) {
+    // What is no object no gateway could send: an error is seen by logs and alarms.
+    if (Object(response) !== response || !isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')) throw error
+    const ending = await execution.reject(error)
+    return isCommitted ? { kind: 'kept' } : ending
   }
-  const leftMs = admission.remainingMs()
-  const isNearDeadline = leftMs !== undefined && leftMs <= NEAR_DEADLINE_MS
-  return execution.giveUp(isNearDeadline ? 'keep' : 'release', 'resume')
+  return execution.complete(stored, (committed) =>
+    committedForm(settings, admission, committed, execution.operation.id),
+  )
 }
 
 /** What is known when an error has to be answered. */

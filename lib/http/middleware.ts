@@ -47,7 +47,7 @@ export function idempotentHttp<E = HttpEvent>(
       const entry = running.get(request)
       if (entry === undefined) return
       const { admission, seen } = entry
-      const ending = await endReturned(settings, admission, request.response, seen.returned)
+      const ending = await endReturned(settings, admission, request.response, seen)
       running.delete(request)
       const answer = await answerInstead(settings, admission, ending)
       if (answer !== undefined) request.response = answer

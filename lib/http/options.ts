@@ -63,7 +63,8 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    */
   readonly fingerprint?: (event: E) => unknown
   /**
-   * Whether a returned response is final. One that is not is answered, and the operation may run again.
+   * Whether a returned response is final. One that is not is answered, and the operation may run again:
+   * at once where it is certain that the handler has ended, in Middy (but for a 4xx other than 408) after the lease.
    * @defaultValue every response but 401, 403, 408, 425, 429, 502, 503 and 504
    */
   readonly storeResponse?: (response: HttpAnswer) => boolean | PromiseLike<boolean>
@@ -84,9 +85,9 @@ export interface IdempotentHttpOptions<E = HttpEvent> {
    */
   readonly replay?: 'frozen' | ((stored: StoredResponse, event: E) => HttpAnswer | PromiseLike<HttpAnswer>)
   /**
-   * Makes the response of a value that the handler has committed, for repetitions that find no response beside it: the
-   * process ended between the commit and the answer.
-   * @defaultValue the committed value itself is the response
+   * Makes the response of a value that has none beside it: the handler has committed it and the process ended before
+   * the answer, or `recover` or an operator gave it.
+   * @defaultValue the value itself is the response
    */
   readonly render?: (value: never, event: E) => HttpAnswer
   /**

@@ -36,6 +36,9 @@ export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknow
     )
   }
 
+  // A handler of Middy returns when Middy does: at its early timeout the function inside runs on.
+  const isSettled = !('use' in fn)
+
   return async (event, context, ...rest) => {
     const admission = await admit(settings, event, context)
     if (admission.kind === 'answered') return admission.answer
@@ -44,7 +47,7 @@ export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknow
     let ending: Ending
     try {
       response = await admission.execution.within(() => fn(event, admission.context, ...rest))
-      ending = await endReturned(settings, admission, response)
+      ending = await endReturned(settings, admission, response, { returned: response, isSettled })
     } catch (error) {
       const answer = await endThrown(settings, admission, error, { answersExposed: false })
       if (answer !== undefined) return answer

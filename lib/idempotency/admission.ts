@@ -102,7 +102,7 @@ function refused(settings: Settings, seen: OperationRecord): Admission {
     isConfirmed: status === 'COMPLETED',
     metadata,
     since: new Date(createdAtMs),
-    ...(isAdmission && { until: freeFrom(settings, seen) }),
+    ...(isAdmission && seen.expiresAt !== undefined && { until: freeFrom(settings, seen) }),
   }
 }
 
@@ -123,6 +123,7 @@ function admitted(
   const { id, token, attempt, leaseUntil, expiresAt } = record
   const held = { kind: 'held', token } as const
   const patience = () => ({ clock, random, giveUpAtMs: clock.now() + PATIENCE_MS })
+  let isConfirmed = false
   const ended = () => ({ leaseUntil: undefined, updatedAtMs: clock.now(), ...dueFrom(settings, id, undefined) })
 
   return Object.freeze({
@@ -141,6 +142,11 @@ function admitted(
 
     async confirm(receipt?: unknown) {
       const { giveUpAtMs } = patience()
+      if (isConfirmed) {
+        const more = await receiptItem(settings, record, { kind: 'confirmed', value: receipt }, giveUpAtMs)
+        await untilAnswered(() => store.putBeside(id, more), patience())
+        return 'confirmed'
+      }
       if (clock.now() < leaseUntil) {
         const encoded = await encodeOutcome(settings, { kind: 'value', value: receipt })
         const outcome = await encoded.persist({ giveUpAtMs, expiresAt })
@@ -149,7 +155,7 @@ function admitted(
         const prepared = store.prepare(id, [], [item])
         const requestToken = newId()
         const answer = await untilAnswered(() => prepared.commit(change, held, requestToken), patience())
-        const isConfirmed =
+        isConfirmed =
           answer.kind === 'applied' ||
           (answer.kind === 'refused' && decideHeld(answer.existing, token, 'complete').kind === 'done')
         if (isConfirmed) {

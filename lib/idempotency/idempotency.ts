@@ -8,7 +8,7 @@ import {
   UnknownOutcomeError,
   WaitingError,
 } from '../base/errors.ts'
-import { booleanOption, refusePromise, show } from '../base/guards.ts'
+import { booleanOption, functionOption, refusePromise, refuseUnknown, show } from '../base/guards.ts'
 import { type InvocationContext, remainingTimeMs, requestIdOf } from '../base/invocation.ts'
 import { type Answer, createEngine, type Engine } from '../engine/engine.ts'
 import { nameOperation, type RequestParts } from '../engine/request.ts'
@@ -153,9 +153,14 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     request: RunRequest,
     work: (operation: Operation) => T | PromiseLike<T>,
   ): Promise<RunResult<T>> {
+    refuseUnknown('run', request, REQUEST_PARTS)
+    refuseUndefinedScope(request)
     if (typeof work !== 'function')
       throw new InvalidOptionError(`run(request, work): work must be a function; got ${show(work)}.`)
     const { key, scope, context, asyncInvocation = false } = request
+    if (context !== undefined && (typeof context !== 'object' || context === null)) {
+      throw new InvalidOptionError(`context must be Lambda’s context; got ${show(context)}.`)
+    }
     refusePromise('context', [context])
     booleanOption('asyncInvocation', asyncInvocation)
     const asked = engine.request({
@@ -172,13 +177,20 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 
   function wrap<A extends readonly unknown[], R>(
     work: (...args: A) => R | PromiseLike<R>,
-    { key, scope, input, context, asyncInvocation = false }: WrapOptions<A>,
+    options: WrapOptions<A>,
   ): (...args: A) => Promise<R> {
+    refuseUnknown('wrap', options, ['key', 'scope', 'input', 'context', 'asyncInvocation'])
+    refuseUndefinedScope(options)
+    const { key, scope, input, context, asyncInvocation = false } = options
     if (typeof work !== 'function' || typeof key !== 'function') {
       throw new InvalidOptionError(
         'wrap(work, { key }) needs a function and a key selector, such as (order) => order.id.',
       )
     }
+    functionOption('scope', scope)
+    if (input !== false) functionOption('input', input)
+    functionOption('context', context)
+    booleanOption('asyncInvocation', asyncInvocation)
     return async (...args) => {
       const identity: RequestIdentity =
         input === false ? { fingerprint: false } : { input: input === undefined ? args : input(...args) }
@@ -203,25 +215,41 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         'settle(operation, settlement) takes exactly one of { value }, { error } or { rerun: true }.',
       )
     }
-    return settle(settings, engine.report, nameOperation(settings, operation).id, settlement)
+    refuseUnknown('settle', settlement, given)
+    return settle(settings, engine.report, nameOf('settle', operation).id, settlement)
   }
 
-  const nameOf = (operation: OperationName) => nameOperation(settings, operation)
+  function nameOf(of: string, operation: OperationName): ReturnType<typeof nameOperation> {
+    refuseUnknown(of, operation, ['key', 'scope'])
+    refuseUndefinedScope(operation)
+    return nameOperation(settings, operation)
+  }
 
   const idempotency: Idempotency = {
     run,
     wrap,
     settle: settleOne,
     signal: async (operation, payload, options = {}) =>
-      signal(settings, engine.report, nameOf(operation).id, payload, options),
+      signal(settings, engine.report, nameOf('signal', operation).id, payload, options),
     acquire: async (name, options) => {
-      const isName = typeof name === 'object' && name !== null && 'key' in name
-      return acquire(settings, engine.report, nameOf(isName ? name : { key: name }), options)
+      const isName = typeof name === 'object' && name !== null && ('key' in name || 'scope' in name)
+      return acquire(settings, engine.report, nameOf('acquire', isName ? name : { key: name }), options)
     },
-    receipts: async (operation) => readReceipts(settings, nameOf(operation).id),
+    receipts: async (operation) => readReceipts(settings, nameOf('receipts', operation).id),
   }
   Object.defineProperty(idempotency, ENGINE, { value: engine })
   return Object.freeze(idempotency)
+}
+
+const REQUEST_PARTS = ['key', 'scope', 'input', 'fingerprint', 'metadata', 'context', 'asyncInvocation']
+
+/** A scope that somebody meant and misspelt would be none: one tenant would get the results of another. */
+function refuseUndefinedScope(given: { readonly scope?: unknown }): void {
+  if ('scope' in given && given.scope === undefined) {
+    throw new InvalidOptionError(
+      'scope was given and is undefined: everybody would share one. Leave it out when there is none.',
+    )
+  }
 }
 
 function fingerprintFor(request: RunRequest): RequestParts['fingerprint'] {

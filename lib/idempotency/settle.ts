@@ -7,7 +7,7 @@ import { encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
 import { isSettleable } from '../record/decide.ts'
 import { dueFrom, recordDueAtMs } from '../record/due.ts'
 import { expiryAfter, unfinishedExpiry } from '../record/expiry.ts'
-import type { OperationRecord, StepRecord } from '../record/record.ts'
+import { countsAsAbsent, type OperationRecord, type StepRecord } from '../record/record.ts'
 import type { RecordChange } from '../record/store.ts'
 
 /** What an operator has found out about an operation. */
@@ -35,9 +35,10 @@ export async function settle(
   const { store, clock } = settings
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const seen = await store.get(id)
-    if (seen === undefined || seen.status === 'RELEASED') return 'not-found'
+    const moment = { nowMs: clock.now(), clockSkewMs: settings.clockSkewMs }
+    if (seen === undefined || countsAsAbsent(seen, moment)) return 'not-found'
     if (seen.status === 'COMPLETED' || seen.status === 'FAILED') return 'finished'
-    if (!isSettleable(seen, { nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })) return 'in-progress'
+    if (!isSettleable(seen, moment)) return 'in-progress'
     const change = await changeFor(settings, seen, settlement)
     if (await write(settings, seen, change)) {
       report({ type: 'settled', attempt: seen.attempt }, id)
@@ -62,7 +63,7 @@ async function write(settings: Settings, seen: OperationRecord, change: RecordCh
 
 async function changeFor(
   settings: Settings,
-  { id, takeover, steps }: OperationRecord,
+  { id, takeover, steps, isAdmission }: OperationRecord,
   settlement: Settlement,
 ): Promise<RecordChange> {
   const nowMs = settings.clock.now()
@@ -76,6 +77,10 @@ async function changeFor(
     resumeAtMs: undefined,
     waitingFor: undefined,
     continuation: undefined,
+  }
+  // An admission key has no work that could run again: it is free.
+  if ('rerun' in settlement && isAdmission) {
+    return { ...common, ...dueFrom(settings, id, undefined), status: 'RELEASED', expiresAt: expiryAfter(nowMs, 86_400) }
   }
   if ('rerun' in settlement) {
     // A start mark would only make the operation unknown again: the operator has just said what became of it.

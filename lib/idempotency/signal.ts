@@ -43,7 +43,7 @@ export async function signal(
   options: SignalOptions,
 ): Promise<SignalResult> {
   refuseUnknown('signal', options, ['id'])
-  const signalId = options.id ?? settings.newId()
+  const signalId = options.id === undefined ? settings.newId() : options.id
   if (typeof signalId !== 'string' || signalId === '' || Buffer.byteLength(signalId) > 255) {
     throw new InvalidOptionError(`signal(…, { id }): id must be a text of 1 to 255 bytes; got ${show(signalId)}.`)
   }

@@ -58,6 +58,8 @@ export interface Lease {
   readonly watch: LeaseWatch
   /** Until when a write that has to succeed is retried, in ms. */
   giveUpAtMs(): number
+  /** Whether the lease is over by this machine's clock: somebody may have taken over. */
+  isOver(): boolean
   /** When the record expires if it is left unfinished now, in seconds. */
   expiry(): number | undefined
   /** That of what the record points at while it is unfinished. */
@@ -82,7 +84,7 @@ export type HeldWrite = Omit<RecordChange, 'updatedAtMs' | 'leaseUntil' | 'signa
   readonly knownSignals?: number
 }
 
-type Renewal = Pick<HeldWrite, 'step' | 'beside'>
+type Renewal = Pick<HeldWrite, 'step' | 'beside' | 'redrive'>
 
 export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: number | undefined): Lease {
   const { store, clock, random, newId } = settings
@@ -172,6 +174,7 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
   return Object.freeze({
     watch,
     giveUpAtMs,
+    isOver: () => clock.now() >= leaseUntil,
     expiry: () => expiry(),
     lifetime: () => ({ ...unfinishedLifetime(settings, takeover, deadlineMs), giveUpAtMs: giveUpAtMs() }),
     write,

@@ -89,6 +89,11 @@ export interface IdempotencyOptions {
    */
   readonly reconcilerShards?: number
   /**
+   * Whether that reconciler has `recover`, and so finishes operations that have no stored request.
+   * @defaultValue false
+   */
+  readonly reconcilerRecovers?: boolean
+  /**
    * How long receipts are kept, in seconds.
    * @defaultValue for ever
    */
@@ -118,6 +123,7 @@ export const DEFAULTS: Readonly<{
   onStoreError: 'closed' | 'open'
   relay: boolean
   reconcilerShards: number
+  reconcilerRecovers: boolean
 }> = /* @__PURE__ */ Object.freeze({
   retentionSeconds: 86_400,
   unfinishedRetentionSeconds: 1_209_600,
@@ -129,6 +135,7 @@ export const DEFAULTS: Readonly<{
   onStoreError: 'closed',
   relay: false,
   reconcilerShards: 0,
+  reconcilerRecovers: false,
 })
 
 /** Options after validation, with every default filled in; times in ms where the engine computes in ms. */
@@ -150,6 +157,7 @@ export interface Settings {
   readonly onStoreError: 'closed' | 'open'
   readonly relay: boolean
   readonly reconcilerShards: number
+  readonly reconcilerRecovers: boolean
   readonly receiptRetentionSeconds: number | undefined
   readonly observer: Observer | undefined
   readonly tracing: Tracing | undefined
@@ -160,14 +168,8 @@ export interface Settings {
 
 /** @throws InvalidOptionError naming the option, what was expected and what came. */
 export function resolveOptions(options: IdempotencyOptions): Settings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError(`createIdempotency expects an options object; got ${show(options)}.`)
-  }
   refuseUnknown('createIdempotency', options, OPTION_NAMES)
-  const { store, namespace } = options
-  if (typeof store?.put !== 'function' || typeof store.update !== 'function' || typeof store.get !== 'function') {
-    throw new InvalidOptionError(`store must be a Store, such as dynamoStore({ tableName }); got ${show(store)}.`)
-  }
+  const { namespace } = options
   if (typeof namespace !== 'string' || !/^[\w./-]{1,64}$/.test(namespace)) {
     throw new InvalidOptionError(
       `namespace must be 1 to 64 letters, digits, "_", ".", "/" or "-", such as "payments"; got ${show(namespace)}.`,
@@ -176,7 +178,7 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
   const seconds = (name: SecondsOption, low: number): number | undefined => secondsOption(name, options[name], low)
   const leaseSeconds = seconds('leaseSeconds', 1)
   return Object.freeze({
-    store,
+    store: storeOption(options.store),
     namespace,
     retentionSeconds: seconds('retentionSeconds', 1) ?? DEFAULTS.retentionSeconds,
     unfinishedRetentionSeconds: seconds('unfinishedRetentionSeconds', 1) ?? DEFAULTS.unfinishedRetentionSeconds,
@@ -193,10 +195,11 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
     relay: booleanOption('relay', options.relay) ?? DEFAULTS.relay,
     reconcilerShards:
       integerOption('reconcilerShards', options.reconcilerShards, 0, 1_000) ?? DEFAULTS.reconcilerShards,
+    reconcilerRecovers: booleanOption('reconcilerRecovers', options.reconcilerRecovers) ?? DEFAULTS.reconcilerRecovers,
     receiptRetentionSeconds: seconds('receiptRetentionSeconds', 1),
     observer: functionOption('observer', options.observer),
     tracing: tracingOption(options.tracing),
-    clock: options.clock ?? systemClock,
+    clock: clockOption(options.clock) ?? systemClock,
     newId: functionOption('newId', options.newId) ?? (() => crypto.randomUUID()),
     random: functionOption('random', options.random) ?? Math.random,
   })
@@ -226,6 +229,7 @@ const OPTION_NAMES: readonly string[] = [
   'onStoreError',
   'relay',
   'reconcilerShards',
+  'reconcilerRecovers',
   'receiptRetentionSeconds',
   'observer',
   'tracing',
@@ -233,6 +237,36 @@ const OPTION_NAMES: readonly string[] = [
   'newId',
   'random',
 ]
+
+/** Every method, by the type: a store that lacks one would fail in the middle of somebody's operation. */
+const STORE_METHODS: Readonly<Record<keyof Store, true>> = {
+  put: true,
+  update: true,
+  get: true,
+  prepare: true,
+  putBeside: true,
+  updateBeside: true,
+  listBeside: true,
+  listDue: true,
+  putParts: true,
+  getParts: true,
+}
+
+function storeOption(store: Store): Store {
+  const missing =
+    typeof store === 'object' && store !== null
+      ? Object.keys(STORE_METHODS).find((name) => typeof Reflect.get(store, name) !== 'function')
+      : ''
+  if (missing === undefined) return store
+  throw new InvalidOptionError(
+    `store must be a Store, such as dynamoStore({ tableName }); got ${show(store)}${missing && ` without ${missing}()`}.`,
+  )
+}
+
+function clockOption(clock: Clock | undefined): Clock | undefined {
+  if (clock === undefined || (typeof clock?.now === 'function' && typeof clock.wait === 'function')) return clock
+  throw new InvalidOptionError(`clock must have now() and wait(); got ${show(clock)}.`)
+}
 
 function tracingOption(tracing: Tracing | undefined): Tracing | undefined {
   if (tracing === undefined || typeof tracing?.begin === 'function') return tracing
@@ -245,5 +279,6 @@ function inFlightOption(value: unknown): number {
   if (seconds === undefined) {
     throw new InvalidOptionError(`inFlight must be "reject" or { waitSeconds }; got ${show(value)}.`)
   }
+  refuseUnknown('inFlight', value, ['waitSeconds'])
   return secondsOption('inFlight.waitSeconds', seconds, 0.001) ?? 0
 }

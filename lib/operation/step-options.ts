@@ -68,11 +68,16 @@ export function checkStep<T>(name: unknown, work: unknown, options: StepOptions<
   secondsOption('keyValidSeconds', options.keyValidSeconds, 1)
   functionOption('probe', options.probe)
   functionOption('receipt', options.receipt)
-  const { signal } = options.retry ?? {}
+  const { retry } = options
+  // The names in it are looked at by the retries themselves, which are loaded only by those who use them.
+  if (retry !== undefined && (typeof retry !== 'object' || retry === null)) {
+    throw new InvalidOptionError(`step("${name}"): retry must be a policy, an object; got ${show(retry)}.`)
+  }
+  const signal = retry?.signal
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new InvalidOptionError(`step("${name}"): retry.signal must be an AbortSignal; got ${show(signal)}.`)
   }
-  if (options.retry !== undefined && options.onUnknown === 'stop') {
+  if (retry !== undefined && options.onUnknown === 'stop') {
     throw new InvalidOptionError(
       `step("${name}"): retry and onUnknown: 'stop' exclude each other. A try that failed may have had its effect, and 'stop' promises that there is no second one.`,
     )

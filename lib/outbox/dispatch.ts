@@ -17,7 +17,7 @@ import type { Sender } from './sender.ts'
 export type DispatchResult =
   /** It was sent, and the item says so. */
   | { readonly kind: 'dispatched' }
-  /** Its target refuses it, or it cannot be read: it stays there as `stuck` until somebody looks. `reason` is an error's name. */
+  /** Its target refuses it, or it cannot be read: it is tried again every hour. `reason` is an error's name. */
   | { readonly kind: 'stuck'; readonly reason: string }
   /** Another relay, or a reconciler, was done with it first. It may have been sent once more, with the same ids. */
   | { readonly kind: 'overtaken' }
@@ -48,6 +48,9 @@ export interface DispatchOptions {
 
 /** How long an item is kept after it was sent, in seconds: as evidence only, nothing depends on it. */
 export const DISPATCHED_RETENTION_SECONDS = 604_800
+
+/** When a reconciler tries a message again that its target has refused, in ms: somebody may have put it right. */
+export const STUCK_RETRY_MS = 3_600_000
 
 /** Store calls at the same time: enough to keep up with the sender, few enough for one client's connections. */
 const STORE_CALLS = 20
@@ -137,7 +140,7 @@ async function mark(
 ): Promise<DispatchResult> {
   if (sent.kind === 'failed') return sent
   const nowMs = clock.now()
-  const change =
+  const set =
     sent.kind === 'sent'
       ? {
           state: 'dispatched',
@@ -145,10 +148,11 @@ async function mark(
           [TTL_ATTRIBUTE]: expiryAfter(nowMs, dispatchedRetentionSeconds),
           stuckAtMs: undefined,
           stuckReason: undefined,
+          dueShard: undefined,
+          dueAtMs: undefined,
         }
-      : { state: 'stuck', stuckAtMs: nowMs, stuckReason: sent.reason }
-  // Nothing that runs by itself can do more for a stuck one; in the index it would be found over and over.
-  const set = { ...change, dueShard: undefined, dueAtMs: undefined }
+      : // The index holds what has both, so that one committed without a reconciler stays out of it.
+        { state: 'stuck', stuckAtMs: nowMs, stuckReason: sent.reason, dueAtMs: nowMs + STUCK_RETRY_MS }
   const value = found.kind === 'entry' ? found.entry.state : 'pending'
   try {
     const isMarked = await store.updateBeside(id, sk, set, { attribute: 'state', value })

@@ -93,6 +93,12 @@ export async function storeValue(writer: Writer, value: unknown, lifetime: Lifet
   return save(writer, splitValue(await encodeValue(value)), lifetime)
 }
 
+/** The value as it lies inside a record; `undefined` when it is too large for that. */
+export async function inlineValue(value: unknown): Promise<StoredValue | undefined> {
+  const unsaved = splitValue(await encodeValue(value))
+  return unsaved.kind === 'parts' ? undefined : unsaved
+}
+
 async function save(
   { store, clock, random, newId }: Writer,
   unsaved: Unsaved,

@@ -27,7 +27,7 @@ interface StoredReceipt extends Omit<Receipt, 'value'> {
   readonly value: StoredValue
 }
 
-/** A receipt as it is written beside the record. Its sort key holds the token, so that no attempt overwrites another's. */
+/** A receipt as it is written beside the record. Its sort key holds the token and an id of its own, so that none overwrites another. */
 export async function receiptItem(
   settings: Settings,
   { token, attempt }: { readonly token: string; readonly attempt: number },
@@ -41,7 +41,7 @@ export async function receiptItem(
   const value = await storeValue(settings, receipt.value, { giveUpAtMs, expiresAt })
   const stored: StoredReceipt = { kind, value, atMs, attempt, ...(step !== undefined && { step }) }
   return {
-    sk: `${RECEIPT_PREFIX}${String(atMs).padStart(15, '0')}#${token}#${step ?? kind}`,
+    sk: `${RECEIPT_PREFIX}${String(atMs).padStart(15, '0')}#${token}#${step ?? kind}#${settings.newId()}`,
     attributes: { ...stored, expiresAt },
   }
 }

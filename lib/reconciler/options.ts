@@ -31,7 +31,7 @@ export interface ReconcilerOptions {
    */
   readonly sender?: Sender
   /**
-   * How many items one run works on at the most.
+   * How many items one run takes from the index at the most. Earlier messages of their operations go with them.
    * @defaultValue 200
    */
   readonly maxItems?: number

@@ -2,12 +2,11 @@ import { isLambdaOnceError } from '../base/errors.ts'
 import { crashesOf } from '../engine/claim.ts'
 import type { Answer } from '../engine/engine.ts'
 import { redriveMessage } from '../engine/redrive.ts'
-import { dispatchOne } from '../outbox/dispatch.ts'
 import { decodeStored } from '../outcome/outcome.ts'
 import { patienceMs } from '../record/due.ts'
 import { unfinishedExpiry } from '../record/expiry.ts'
 import { hashOfParts } from '../record/identity.ts'
-import { type OperationRecord, OUTBOX_PREFIX } from '../record/record.ts'
+import type { OperationRecord } from '../record/record.ts'
 import type { DueItem, RecordChange, StandingCondition } from '../record/store.ts'
 import { taskFor } from './decide.ts'
 import type { ReconcilerSettings } from './options.ts'
@@ -24,7 +23,7 @@ export type Deed =
   | 'sent'
   /** A message was refused by its target. */
   | 'stuck'
-  /** Somebody else was at it, or had done it: the index lags. */
+  /** Somebody else was at it, or had done it: the index lags. Or a message that waits for one before it. */
   | 'skipped'
   /** It is for somebody who can do more: an operator, or a reconciler with `recover`. */
   | 'beyond'
@@ -32,13 +31,13 @@ export type Deed =
   | 'failed'
 
 /** When an item that could not be done is looked at again, in ms: later than all that can be. */
-const RETRY_MS = 3_600_000
+export const RETRY_MS = 3_600_000
 /** How long a redriven request has to arrive before the operation is due again, in ms. */
 const ARRIVAL_MS = 900_000
 /** How long a reconciler has to send what it has reserved, in ms. */
 const RESERVATION_MS = 120_000
 
-/** Works on one item of the index. It never throws: one item must not take the others along. */
+/** Works on one record that the index named. It never throws: one must not take the others along. */
 export async function reconcile(
   settings: ReconcilerSettings,
   item: DueItem,
@@ -46,36 +45,10 @@ export async function reconcile(
 ): Promise<Deed> {
   const { engine } = settings
   try {
-    return await (item.sk.startsWith(OUTBOX_PREFIX) ? send(settings, item) : finish(settings, item, remainingMs))
+    return await finish(settings, item, remainingMs)
   } catch (error) {
     engine.report({ type: 'store-error', during: 'reconcile', error }, item.id)
     return 'failed'
-  }
-}
-
-async function send({ engine, sender }: ReconcilerSettings, { id, sk }: DueItem): Promise<Deed> {
-  const { store, clock } = engine.settings
-  const [found] = await store.listBeside(id, sk)
-  const state: unknown = found?.attributes.state
-  if (found === undefined || typeof state !== 'string' || state === 'dispatched') return 'skipped'
-  // Out of the way first: what cannot be sent must not stand before all others for ever.
-  const isThere = await store.updateBeside(
-    id,
-    sk,
-    { dueAtMs: clock.now() + RETRY_MS },
-    { attribute: 'state', value: state },
-  )
-  if (!isThere) return 'skipped'
-  if (sender === undefined) return 'beyond'
-  const result = await dispatchOne(store, sender, { ...found, id }, { clock })
-  switch (result.kind) {
-    case 'dispatched':
-      return 'sent'
-    case 'overtaken':
-      return 'skipped'
-    case 'stuck':
-    case 'failed':
-      return result.kind
   }
 }
 

@@ -2,13 +2,15 @@ import type { Context } from 'aws-lambda'
 import pLimit from 'p-limit'
 import { remainingTimeMs } from '../base/invocation.ts'
 import { dueShardName } from '../record/due.ts'
+import { OUTBOX_PREFIX } from '../record/record.ts'
 import type { DueItem } from '../record/store.ts'
+import { sendLane } from './lane.ts'
 import { type ReconcilerOptions, resolveReconcilerOptions } from './options.ts'
 import { type Deed, reconcile } from './reconcile.ts'
 
 /** What one run of a reconciler did: how many items came to what. */
 export type ReconcilerReport = Readonly<Record<Deed, number>> & {
-  /** Items that the index named and this run looked at. */
+  /** Items that this run looked at: what the index named, and messages that had to go before one that it named. */
   readonly examined: number
   /** Whether there was more than one run can do: run it more often, or raise `maxItems`. */
   readonly hasMore: boolean
@@ -54,13 +56,22 @@ export function reconciler(
       const room = maxItems - examined
       const found: readonly DueItem[] = room > 0 ? await store.listDue(shard, clock.now(), room + 1) : []
       hasMore = room <= 0 || found.length > room
-      await limit.map(found.slice(0, room), async (item) => {
+      // The messages of one operation one after another, whatever else at the same time.
+      const tasks = Map.groupBy(found.slice(0, room), (item) => (item.sk.startsWith(OUTBOX_PREFIX) ? item.id : item))
+      await limit.map([...tasks], async ([task, items]) => {
         if (isTimeOver()) {
           hasMore = true
           return
         }
-        examined++
-        counts[await reconcile(settings, item, leftMs())]++
+        if (typeof task === 'string') {
+          const { deeds, isCutShort } = await sendLane(settings, task, items, isTimeOver)
+          examined += deeds.length
+          for (const deed of deeds) counts[deed]++
+          hasMore ||= isCutShort
+        } else {
+          examined++
+          counts[await reconcile(settings, task, leftMs())]++
+        }
       })
     }
     return { examined, ...counts, hasMore }

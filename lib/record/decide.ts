@@ -29,7 +29,9 @@ export interface Claimant {
  */
 export function decideClaim(record: OperationRecord, claimant: Claimant, moment: Moment): Decision {
   if (countsAsAbsent(record, moment)) return { kind: 'replace' }
-  if (record.token === claimant.token && isLeaseRunning(record, moment)) return { kind: 'claimed' }
+  // Its own lease is over for the holder at once, whatever the skew: by another clock it may be over already.
+  const ownMoment = { nowMs: moment.nowMs, clockSkewMs: -1 }
+  if (record.token === claimant.token && isLeaseRunning(record, ownMoment)) return { kind: 'claimed' }
   if (!isSameRequest(record.fingerprint, claimant.fingerprint)) return { kind: 'mismatch' }
   switch (record.status) {
     case 'COMPLETED':
@@ -79,7 +81,9 @@ const STATUS_AFTER: Readonly<Record<Intent, OperationRecord['status']>> = {
 export function decideHeld(record: OperationRecord | undefined, token: string, intent: Intent): HeldAnswer {
   if (record === undefined) return intent === 'release' ? { kind: 'done' } : { kind: 'lost', record }
   if (record.token !== token) return { kind: 'lost', record }
-  if (record.status === STATUS_AFTER[intent]) return { kind: 'done' }
+  // A completion without a commit has not written what a commit of this claim did, which was on its way meanwhile.
+  const isCommit = intent === 'complete' && record.commitId !== undefined
+  if (record.status === STATUS_AFTER[intent] && !isCommit) return { kind: 'done' }
   return record.status === 'COMPLETED' ? { kind: 'completed', record } : { kind: 'lost', record }
 }
 

@@ -79,12 +79,12 @@ function canonicalObject(value: object, path: string, open: Set<object>): unknow
   if (ArrayBuffer.isView(value)) {
     return `b${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}`
   }
-  // A list of lists under a key no plain object's entry list has, since those are objects, not arrays of a tag.
+  // Texts begin with an s here, so that no list of the caller's begins with such a tag.
   if (value instanceof Map) {
-    return ['map', ...sorted([...value].map((entry) => canonicalForm(entry, `${path}<Map>`, open)))]
+    return ['#map', ...sorted([...value].map((entry) => canonicalForm(entry, `${path}<Map>`, open)))]
   }
   if (value instanceof Set) {
-    return ['set', ...sorted([...value].map((item) => canonicalForm(item, `${path}<Set>`, open)))]
+    return ['#set', ...sorted([...value].map((item) => canonicalForm(item, `${path}<Set>`, open)))]
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && prototype !== Object.prototype) {

@@ -165,6 +165,8 @@ export function createSteps(settings: Settings, report: Report, lease: Lease, he
     }
     const marked = options.onUnknown === 'stop' || options.keyValidSeconds !== undefined
     if (marked && before === undefined) await write(name, { kind: 'started', startedAtMs: clock.now() })
+    // A process that was paused may wake up as one of two: the write asks whether it still is the holder.
+    if (lease.isOver()) await lease.renew()
     tried.add(name)
     let value: T
     try {

@@ -2,10 +2,9 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { engineOf } from '../../lib/idempotency/idempotency.ts'
-import { operationId } from '../../lib/record/identity.ts'
-import type { Redrive } from '../../lib/engine/redrive.ts'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
+import type { Redrive } from '../../lib/engine/redrive.ts'
+import { engineOf } from '../../lib/idempotency/idempotency.ts'
 import {
   createIdempotency,
   type Idempotency,
@@ -14,6 +13,7 @@ import {
   RetryLater,
 } from '../../lib/index.ts'
 import { createSender, dispatchOne, OUTBOX_PREFIX } from '../../lib/outbox/index.ts'
+import { operationId } from '../../lib/record/identity.ts'
 
 const MAIN = fileURLToPath(new URL('../../lib/cli/main.ts', import.meta.url))
 
@@ -74,7 +74,15 @@ export const idFor = (key: string): string => operationId(NAMESPACE, [SCOPE], ke
 export function operationsIn(client: DynamoDBClient, tableName: string) {
   const store = dynamoStore({ tableName, client })
   const make = (options: Partial<IdempotencyOptions> = {}): Idempotency =>
-    createIdempotency({ store, namespace: NAMESPACE, leaseSeconds: 600, relay: true, reconcilerShards: 4, ...options })
+    createIdempotency({
+      store,
+      namespace: NAMESPACE,
+      leaseSeconds: 600,
+      relay: true,
+      reconcilerShards: 4,
+      reconcilerRecovers: true,
+      ...options,
+    })
   /** A clock of an hour ago: what is claimed by it has a lease that is over. */
   const anHourAgo = { now: () => Date.now() - 3_600_000, wait: async () => undefined }
   const name = (key: string) => ({ key, scope: SCOPE, fingerprint: false as const })

@@ -273,12 +273,22 @@ describe('one key, as an admission and as an operation', () => {
     expect((await run()).value).toBe('ran')
   })
 
-  test('settle leaves alone what is held, and ends what is over', async () => {
+  test('settle leaves alone what is held, and does not take a key again that is free', async () => {
     const h = setUpCommits()
     await held(h)
     expect(await h.idempotency.settle({ key: KEY }, { value: 1 })).toBe('in-progress')
     h.clock.advance(3_602_000)
-    expect(await h.idempotency.settle({ key: KEY }, { value: 1 })).toBe('settled')
-    expect(await h.idempotency.acquire(KEY, HOUR)).toMatchObject({ admitted: false, isConfirmed: true })
+    expect(await h.idempotency.settle({ key: KEY }, { value: 1 })).toBe('not-found')
+    expect(await h.idempotency.acquire(KEY, HOUR)).toMatchObject({ admitted: true })
+  })
+
+  test('a second confirmation keeps its receipt, too', async () => {
+    const h = setUpCommits()
+    const admission = await h.idempotency.acquire(KEY, HOUR)
+    if (!admission.admitted) throw new Error('not admitted')
+    expect(await admission.confirm('A')).toBe('confirmed')
+    h.clock.advance(1)
+    expect(await admission.confirm('B')).toBe('confirmed')
+    expect((await h.idempotency.receipts({ key: KEY })).map(({ value }) => value)).toEqual(['A', 'B'])
   })
 })

@@ -71,6 +71,7 @@ async function deliver(plan: Plan, work: Work) {
     effects: 'steps-only',
     relay: true,
     reconcilerShards: 2,
+    reconcilerRecovers: true,
   })
   const charge = (key: string) => {
     charges.set(key, (charges.get(key) ?? 0) + 1)

@@ -45,6 +45,7 @@ export function setUpCommits(
     namespace: 'payments',
     relay: true,
     reconcilerShards: 1,
+    reconcilerRecovers: true,
     random: () => 0.5,
     observer: (event) => events.push(event),
     ...options,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decideClaim, decideHeld } from '../../lib/record/decide.ts'
 import type { OperationRecord } from '../../lib/index.ts'
+import { decideClaim, decideHeld } from '../../lib/record/decide.ts'
 
 const NOW_MS = 1_700_000_000_000
 const NOW_SECONDS = NOW_MS / 1000
@@ -42,6 +42,11 @@ describe('a claim that met a record', () => {
       'knows its own write before it compares fingerprints',
       { token: 'mine', ...LIVE, fingerprint: 'v1:b' },
       { kind: 'claimed' },
+    ],
+    [
+      'does not take its own lease for a claim that is over by its own clock: by another one it was over before',
+      { token: 'mine', status: 'IN_PROGRESS', leaseUntil: NOW_MS },
+      { kind: 'in-progress', leaseUntil: NOW_MS },
     ],
     ['does not take its own ended lease for a claim', { token: 'mine', ...OVER }, { kind: 'takeover' }],
     ['replays its own completed operation', { token: 'mine', status: 'COMPLETED' }, { kind: 'replay' }],

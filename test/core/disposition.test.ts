@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Disposition, meaningOfError, permittedDisposition } from '../../lib/record/disposition.ts'
 import { NoEffectError, PermanentError, RetryLater } from '../../lib/index.ts'
+import { type Disposition, meaningOfError, permittedDisposition } from '../../lib/record/disposition.ts'
 
 const named = (name: string, fields: object = {}) => Object.assign(new Error(name), { name }, fields)
 const middy = (packageName: string) => ({ cause: { package: packageName } })

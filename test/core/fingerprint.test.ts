@@ -64,3 +64,7 @@ describe('an input without a canonical form is refused by its path', () => {
     expect(() => fingerprintValue(input)).toThrow(message)
   })
 })
+
+test('a set and a list that looks like one have two fingerprints', () => {
+  expect(fingerprintValue(new Set(['a']))).not.toBe(fingerprintValue(['et', 'a']))
+})

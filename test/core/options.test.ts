@@ -24,6 +24,12 @@ describe('a wrong option is refused at construction, by name, with what was expe
     [{ effects: true }, /effects must be "anywhere" or "steps-only"; got true/],
     [{ onStoreError: 'ignore' }, /onStoreError must be "closed" or "open"; got "ignore"/],
     [{ onError: 'fail' }, /onError must be a function; got "fail"/],
+    [{ store: 'table' }, /store must be a Store.*got "table"\./],
+    [{ inFlight: { waitSeconds: 1, foo: 1 } }, /inFlight has no option "foo"\. It takes: waitSeconds\./],
+    [{ inFlight: {} }, /inFlight must be "reject" or \{ waitSeconds \}; got an object/],
+    [{ clock: {} }, /clock must have now\(\) and wait\(\); got an object/],
+    [{ clock: null }, /clock must have now\(\) and wait\(\); got null/],
+    [{ tracing: {} }, /tracing must be a Tracing.*got an object/],
     [{ observer: {} }, /observer must be a function; got an object/],
     [{ retentionSecond: 60 }, /createIdempotency has no option "retentionSecond"\. It takes: store, namespace/],
   ])('%j', (options, message) => {

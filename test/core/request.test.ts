@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from '../../lib/record/fingerprint.ts'
 import { engineOf } from '../../lib/idempotency/idempotency.ts'
-import { operationId } from '../../lib/record/identity.ts'
 import { createIdempotency } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
+import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from '../../lib/record/fingerprint.ts'
+import { operationId } from '../../lib/record/identity.ts'
 import { fakeClock } from './fake-clock.ts'
 
 const clock = fakeClock()

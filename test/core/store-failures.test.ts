@@ -36,7 +36,7 @@ describe('a claim whose answer is lost', () => {
 
   test('fails closed at once when the store refuses it', async () => {
     const { idempotency, store } = faulty({ put: ['refused'] })
-    await expect(idempotency.run(ORDER, vi.fn())).rejects.toThrow(/handler was not run: Access denied/)
+    await expect(idempotency.run(ORDER, vi.fn())).rejects.toThrow(/nothing was done: Access denied/)
     expect(store.calls).toEqual(['put'])
   })
 

@@ -127,6 +127,7 @@ describe('a suspension', () => {
   test.each([
     ['neither relay nor reconciler', { relay: false, reconcilerShards: 0 }],
     ['a relay, and no request that it could send', { relay: true, reconcilerShards: 0 }],
+    ['a reconciler that can only send, and no request that it could send', { reconcilerRecovers: false }],
   ])('is refused with %s', async (_name, options) => {
     const { idempotency, record } = setUpCommits(options)
     for (const suspend of [({ delay }: Operation) => delay({ seconds: 1 }), ({ wait }: Operation) => wait()]) {

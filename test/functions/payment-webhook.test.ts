@@ -2,15 +2,23 @@ import { createHmac } from 'node:crypto'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { APIGatewayProxyEventV2 } from 'aws-lambda'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { PAYMENTS_SCOPE, serviceIdempotency } from '../../functions/shared/idempotency.ts'
+import { PAYMENTS_SCOPE } from '../../functions/shared/idempotency.ts'
 import { isSigned } from '../../functions/webhook/signature.ts'
+import { dynamoStore } from '../../lib/dynamodb/index.ts'
+import { createIdempotency } from '../../lib/index.ts'
 import { invoker, useIdempotencyTable } from './service.ts'
 
 const SECRET = 'the-secret-of-the-test'
 process.env.PAYMENT_WEBHOOK_SECRET = SECRET
 await useIdempotencyTable()
 const invoke = invoker((await import('../../functions/payment-webhook.ts')).handler)
-const payments = serviceIdempotency('payments')
+// The test plays the payments worker without its queue, whose messages would continue the payment.
+const payments = createIdempotency({
+  store: dynamoStore({ tableName: process.env.IDEMPOTENCY_TABLE ?? '' }),
+  namespace: 'payments',
+  reconcilerShards: 1,
+  reconcilerRecovers: true,
+})
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 const sign = (body: string, { secret = SECRET, seconds = nowSeconds() } = {}) =>

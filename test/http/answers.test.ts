@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { InvalidEventError, type Store } from '../../lib/index.ts'
+import { InvalidEventError, RetryLater, type Store } from '../../lib/index.ts'
 import { fakeClock } from '../core/fake-clock.ts'
-import { httpEvent, restEvent, SOURCES } from './events.ts'
+import { albEvent, albMultiEvent, httpEvent, restEvent, SOURCES } from './events.ts'
 import { type Answered, deferred, headerOf, type Setup, setUp } from './harness.ts'
 
 const anonymous = { anonymous: true } as const
@@ -198,6 +198,62 @@ describe.each(sources)('%s', (source, make) => {
     const copy = structuredClone(event)
     await setUp(anonymous).serve(() => ({ statusCode: 200, body: '' }))(event)
     expect(event).toEqual(copy)
+  })
+})
+
+describe('an outcome that was not made here: recovered, or settled by an operator', () => {
+  async function settled(value: unknown, http: Parameters<typeof setUp>[0] = {}) {
+    const setup = setUp({ scope: () => 'all', fingerprint: () => 'same', ...http })
+    await setup
+      .serve(() => {
+        throw new RetryLater()
+      })(httpEvent())
+      .catch(() => undefined)
+    const { idempotency } = setup.options
+    expect(await idempotency.settle({ key: 'key-1', scope: 'all' }, { value })).toBe('settled')
+    const handler = setup.serve(() => expect.unreachable())
+    return { ...setup, ask: (make: () => unknown) => handler(make()) }
+  }
+
+  test.each<[string, unknown]>([
+    ['a text', 'text'],
+    ['an object', { orderId: 7 }],
+    ['null', null],
+    ['a status that is none', { statusCode: 999, body: 'x' }],
+  ])('%s is a problem on REST APIs and load balancers, never an empty 200', async (_, value) => {
+    const { ask } = await settled(value)
+    for (const make of [restEvent, albEvent, albMultiEvent]) {
+      const answer = await ask(make)
+      expect(answer.statusCode).toBe(500)
+      expect(JSON.parse(answer.body).type).toMatch(/outcome-not-kept$/)
+      expect(headerOf(answer, 'idempotent-replayed')).toBe('true')
+    }
+  })
+
+  test.each<[unknown, string]>([
+    ['text', 'text'],
+    [{ orderId: 7 }, '{"orderId":7}'],
+  ])('%j is the body on HTTP APIs', async (value, body) => {
+    const { ask } = await settled(value)
+    expect(await ask(httpEvent)).toMatchObject({ statusCode: 200, body })
+  })
+
+  test('is what render makes of it', async () => {
+    const render = ({ orderId }: { orderId: number }) => ({ statusCode: 201, body: `order ${orderId}` })
+    const { ask } = await settled({ orderId: 7 }, { render: render as never })
+    for (const make of Object.values(SOURCES)) {
+      expect(await ask(make)).toMatchObject({ statusCode: 201, body: 'order 7' })
+    }
+  })
+
+  test.each<[string, unknown]>([
+    ['with a body', { statusCode: 201, body: 'x' }],
+    ['with a body to be written', { statusCode: 201, body: { a: 1 } }],
+    ['without', { statusCode: 201 }],
+    ['with odd headers', { statusCode: 201, body: 'x', multiValueHeaders: { a: '1' }, headers: null, cookies: 'a=1' }],
+  ])('a response %s is one everywhere', async (_, value) => {
+    const { ask } = await settled(value)
+    for (const make of Object.values(SOURCES)) expect(await ask(make)).toMatchObject({ statusCode: 201 })
   })
 })
 

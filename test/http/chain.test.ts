@@ -4,9 +4,10 @@ import httpErrorHandler from '@middy/http-error-handler'
 import httpJsonBodyParser from '@middy/http-json-body-parser'
 import validator from '@middy/validator'
 import type { Context } from 'aws-lambda'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { idempotentHttp } from '../../lib/http/index.ts'
 import { InvalidOptionError, type Operation, RetryLater } from '../../lib/index.ts'
+import { fakeClock } from '../core/fake-clock.ts'
 import { httpEvent, lambdaContext, restEvent } from './events.ts'
 import { type Answered, deferred, headerOf, type Setup, setUp, unmarked } from './harness.ts'
 
@@ -360,18 +361,84 @@ describe('Middy’s early timeout', () => {
     gate.resolve()
   })
 
-  test('answered by timeoutEarlyResponse: the key is not released either', async () => {
-    const setup = setUp()
-    const gate = deferred()
-    const handler = middy({
-      timeoutEarlyInMillis: 500,
-      timeoutEarlyResponse: () => ({ statusCode: 504, body: 'late' }),
+  describe.each([10, 2_000, 29_000])('%i ms before the end, answered by timeoutEarlyResponse', (early) => {
+    const timedOut = (statusCode: number) =>
+      middy({ timeoutEarlyInMillis: early, timeoutEarlyResponse: () => ({ statusCode, body: 'late' }) })
+
+    test.each([408, 502, 503, 504])('with %i: the key is not released while the handler still runs', async (status) => {
+      const setup = setUp()
+      const gate = deferred()
+      const handler = timedOut(status)
+        .use(setup.middleware as Middleware)
+        .handler(() => gate.promise as never) as unknown as Handler
+      expect((await handler(httpEvent(), lambdaContext(early + 10))).body).toBe('late')
+      expect(setup.store.records()).toMatchObject([{ status: 'IN_PROGRESS' }])
+      gate.resolve()
     })
-      .use(setup.middleware as Middleware)
-      .handler(() => gate.promise as never) as unknown as Handler
-    expect((await handler(httpEvent(), lambdaContext(510))).body).toBe('late')
+
+    test('with a status that storeResponse refuses: nor then', async () => {
+      const setup = setUp({ storeResponse: () => false })
+      const gate = deferred()
+      const handler = timedOut(202)
+        .use(setup.middleware as Middleware)
+        .handler(() => gate.promise as never) as unknown as Handler
+      expect((await handler(httpEvent(), lambdaContext(early + 10))).body).toBe('late')
+      expect(setup.store.records()).toMatchObject([{ status: 'IN_PROGRESS' }])
+      gate.resolve()
+    })
+
+    test('in a wrapper around Middy: nor there', async () => {
+      const setup = setUp()
+      const gate = deferred()
+      const handler = setup.serve(timedOut(504).handler(() => gate.promise as never) as never)
+      expect((await handler(httpEvent(), lambdaContext(early + 10))).body).toBe('late')
+      expect(setup.store.records()).toMatchObject([{ status: 'IN_PROGRESS' }])
+      gate.resolve()
+    })
+
+    test('around the wrapper: it runs on, and what it returns is stored', async () => {
+      const setup = setUp()
+      const gate = deferred()
+      const inner = setup.serve(async () => {
+        await gate.promise
+        return created()
+      })
+      const handler = timedOut(504).handler(inner as never) as unknown as Handler
+      expect((await handler(httpEvent(), lambdaContext(early + 10))).body).toBe('late')
+      gate.resolve()
+      await vi.waitFor(() => expect(setup.store.records()).toMatchObject([{ status: 'COMPLETED' }]))
+    })
+  })
+})
+
+describe('a handler that says "come again" itself', () => {
+  test.each([503, 504])('with %i keeps the key to the end of the lease, as a time-out does', async (statusCode) => {
+    const clock = fakeClock()
+    const setup = setUp({}, { clock })
+    let runs = 0
+    const handler = chain(setup, [], () => {
+      runs += 1
+      return runs === 1 ? { statusCode, body: 'later' } : created()
+    })
+    expect((await handler(httpEvent(), lambdaContext())).statusCode).toBe(statusCode)
+    expect((await handler(httpEvent(), lambdaContext())).statusCode).toBe(409)
+    clock.advance((setup.store.records()[0]?.leaseUntil ?? 0) - clock.now() + 60_000)
     expect(setup.store.records()).toMatchObject([{ status: 'IN_PROGRESS' }])
-    gate.resolve()
+    expect((await handler(httpEvent(), lambdaContext())).statusCode).toBe(201)
+    expect(runs).toBe(2)
+  })
+
+  test.each([401, 403, 425, 429])('with %i, which is no time-out’s, releases it', async (statusCode) => {
+    const setup = setUp()
+    const handler = chain(setup, [], () => ({ statusCode, body: 'later' }))
+    await handler(httpEvent(), lambdaContext())
+    expect(setup.store.records()).toMatchObject([{ status: 'RELEASED' }])
+  })
+
+  test('inside the wrapper, whose end is certain, releases it close to the deadline, too', async () => {
+    const setup = setUp()
+    await setup.serve(() => ({ statusCode: 503, body: 'later' }))(httpEvent(), lambdaContext(500))
+    expect(setup.store.records()).toMatchObject([{ status: 'RELEASED' }])
   })
 })
 

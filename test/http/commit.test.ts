@@ -119,6 +119,17 @@ describe.each(['wrapper', 'middleware'] as const)('a handler that commits, in th
     expect(headerOf(second, 'Idempotent-Replayed')).toBe('true; stripped="set-cookie"')
   })
 
+  test('and has a response that may not be stored, gives that to its first caller', async () => {
+    const response = { ...RESPONSE, headers: { 'Set-Cookie': 'session=1' } }
+    const w = world({ onStripped: 'refuse' }, async (_event, { operation }) => {
+      await operation.commit({ id: 7 }, PLAN)
+      return response
+    })
+    expect(await w.handlers[form](restEvent())).toEqual(response)
+    expect((await w.handlers[form](restEvent())).body).toContain('outcome-not-kept')
+    expect(w.record()?.status).toBe('COMPLETED')
+  })
+
   test('against a condition may answer that, and the answer is stored', async () => {
     const transact: Transact = () => [{ index: 0, isStale: false }]
     const w = world(

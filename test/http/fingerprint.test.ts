@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { contentForm } from '../../lib/record/content.ts'
-import { fingerprintValue } from '../../lib/record/fingerprint.ts'
 import { canonicalJson } from '../../lib/base/json.ts'
 import { readRequest } from '../../lib/http/request/event.ts'
 import { contentOf } from '../../lib/http/request/fingerprint.ts'
+import { contentForm } from '../../lib/record/content.ts'
+import { fingerprintValue } from '../../lib/record/fingerprint.ts'
 import { type Asked, httpEvent, restEvent } from './events.ts'
 
 const ofEvent = (event: unknown) => contentForm(contentOf(readRequest(event)), fingerprintValue)

@@ -35,7 +35,7 @@ function world(work: Work, http: HttpOptions = {}, core: Partial<IdempotencyOpti
       return memory.update(...args)
     },
   }
-  const setup = setUp(http, { store, clock, reconcilerShards: 1, ...core })
+  const setup = setUp(http, { store, clock, reconcilerShards: 1, reconcilerRecovers: true, ...core })
   const chained = middy()
     .use([setup.middleware, ...others] as middy.MiddlewareObj[])
     .handler(work as never) as unknown as Handler
@@ -211,4 +211,23 @@ describe('an event that is stored to be delivered again', () => {
     expect(stored).toContain('kept')
     expect(JSON.stringify(event)).toContain('secret-token')
   })
+})
+
+test('a large event is stored once the claim is won, so that repetitions pay for nothing', async () => {
+  const memory = memoryStore()
+  const calls: string[] = []
+  const store: Store = {
+    ...memory,
+    putParts: (parts) => {
+      calls.push('putParts')
+      return memory.putParts(parts)
+    },
+  }
+  const clock = fakeClock()
+  const { serve } = setUp({ redrive: { functionName: FUNCTION } }, { store, clock, reconcilerShards: 1 })
+  const handler = serve((() => OK) as never) as Handler
+  const noise = Array.from({ length: 4_000 }, (_, n) => Math.sin(n)).join()
+  for (let delivery = 0; delivery < 5; delivery++) await handler(httpEvent({ body: noise }))
+  expect(calls).toEqual(['putParts'])
+  expect(memory.records()[0]?.redrive).toMatchObject({ target: { functionName: FUNCTION } })
 })

@@ -1,10 +1,10 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
 import { describe, inject, test } from 'vitest'
-import { operationId } from '../../lib/record/identity.ts'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import { createIdempotency, type Store } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
+import { operationId } from '../../lib/record/identity.ts'
 import { fakeClock } from '../core/fake-clock.ts'
 import { createTable, localClient } from '../stores/table.ts'
 import { commands, type Real } from './commands.ts'
@@ -29,6 +29,7 @@ function setUp(
     unfinishedRetentionSeconds: UNFINISHED_MS / 1000,
     clockSkewSeconds: 0,
     reconcilerShards: 1,
+    reconcilerRecovers: true,
     random: () => 0,
   })
   return {

@@ -55,3 +55,39 @@ describe('a write that its client has given up and sent again, and that arrives 
     })
   })
 })
+
+describe('a claim whose answer comes after its own record has expired, and who makes a new one', () => {
+  test.for([
+    ['over the old one', false],
+    ['after TTL has deleted the old one', true],
+  ] as const)('%s, is not taken for the expired one by somebody who saw that', async ([, isDeleted]) => {
+    const memory = memoryStore()
+    const clock = fakeClock()
+    const waiting: (() => void)[] = []
+    const admit = () => {
+      let isFirst = true
+      const store: Store = {
+        ...memory,
+        async put(...args) {
+          const answer = await memory.put(...args)
+          if (isFirst) {
+            isFirst = false
+            await new Promise<void>((resolve) => waiting.push(resolve))
+          }
+          return answer
+        },
+      }
+      return createIdempotency({ store, clock, namespace: 'n' }).acquire('k', { ttlSeconds: 5 })
+    }
+    const one = admit()
+    await expect.poll(() => waiting.length).toBe(1)
+    const other = admit()
+    await expect.poll(() => waiting.length).toBe(2)
+    clock.advance(20_000)
+    if (isDeleted) memory.remove(memory.records()[0]?.id ?? '')
+    waiting[0]?.()
+    expect(await one).toMatchObject({ admitted: true })
+    waiting[1]?.()
+    expect(await other).toMatchObject({ admitted: false })
+  })
+})

@@ -15,6 +15,8 @@ export interface ModelHold {
   readonly used: Set<string>
   /** A step was found begun and not ended. */
   isUnknown: boolean
+  /** The end of its lease, as it knows it. */
+  leaseUntil: number
   /** A step was tried in this attempt. */
   hasTried: boolean
 }
@@ -89,15 +91,25 @@ export function createMirror(startMs: number): Mirror {
       const { attempt = 0, signals = 0, fingerprint: own = '' } = mirror.record ?? {}
       return {
         decision,
-        hold: { token, fingerprint: own, attempt, signals, used: new Set(), isUnknown: false, hasTried: false },
+        hold: {
+          token,
+          fingerprint: own,
+          attempt,
+          signals,
+          leaseUntil: mirror.record?.leaseUntil ?? 0,
+          used: new Set(),
+          isUnknown: false,
+          hasTried: false,
+        },
       }
     },
 
     isHeld: ({ token }) => mirror.record?.token === token && mirror.record.status === 'IN_PROGRESS',
 
-    renew(_hold, untilMs = 0) {
+    renew(hold, untilMs = 0) {
       const { nowMs, record } = mirror
       const leaseUntil = Math.max(record?.leaseUntil ?? 0, nowMs + LEASE_MS, untilMs)
+      hold.leaseUntil = leaseUntil
       change({ leaseUntil, expiresAt: Math.max(nowMs + UNFINISHED_MS, leaseUntil + 1_000) })
     },
 
@@ -150,6 +162,10 @@ export function createMirror(startMs: number): Mirror {
         change({ steps: { ...mirror.record?.steps, [name]: 'started' } })
         mirror.renew(hold)
       }
+      if (mirror.nowMs >= hold.leaseUntil) {
+        if (!mirror.isHeld(hold)) return 'LEASE_LOST'
+        mirror.renew(hold)
+      }
       hold.hasTried = true
       if (isLeftOpen) return 'thrown'
       if (!mirror.isHeld(hold)) return 'LEASE_LOST'
@@ -168,7 +184,7 @@ export function createMirror(startMs: number): Mirror {
 
     settle(as) {
       const { record, nowMs } = mirror
-      if (record === undefined || record.status === 'RELEASED') return 'not-found'
+      if (record === undefined || countsAsAbsent(record, nowMs)) return 'not-found'
       if (record.status === 'COMPLETED' || record.status === 'FAILED') return 'finished'
       if (record.status === 'IN_PROGRESS' && record.leaseUntil >= nowMs) return 'in-progress'
       const token = `settled-${++tokens}`

@@ -61,6 +61,7 @@ async function runEverything(): Promise<{ readonly seen: readonly unknown[] }> {
     namespace: 'payments',
     leaseSeconds: 10,
     reconcilerShards: 1,
+    reconcilerRecovers: true,
     onStoreError: 'open',
     onError: () => {
       throw new Error(SECRETS.error)

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Store, StoreError } from '../../lib/index.ts'
 import type { SendResult } from '../../lib/outbox/index.ts'
 import { DUE_MS, FUNCTION, LEASE_MS, reportOf, SCOPE, setUp } from './set-up.ts'
@@ -180,82 +180,6 @@ describe('crashes', () => {
     w.clock.advance(LEASE_MS + 120_000)
     expect(await w.run()).toMatchObject({ redriven: 1 })
     expect(w.record()).toMatchObject({ status: 'RETRYABLE', crashes: 1 })
-  })
-})
-
-describe('a message of the outbox that the relay has left behind', () => {
-  const QUEUE = { queueUrl: 'https://sqs.eu-central-1.amazonaws.com/111122223333/emails' }
-
-  async function leftBehind() {
-    const w = setUp({ work: ({ commit }) => commit(DONE, { messages: [{ to: QUEUE, body: 'paid' }] }) })
-    await w.call()
-    return { ...w, item: async () => (await w.outbox())[0] }
-  }
-
-  test('is sent after five minutes, once', async () => {
-    const w = await leftBehind()
-    w.clock.advance(299_999)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({}))
-    w.clock.advance(1)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, sent: 1 }))
-    const { messageId } = (await w.item()) ?? {}
-    expect(w.sent).toMatchObject([{ messageId, to: QUEUE, text: 'paid', operationId: w.record()?.id }])
-    expect(await w.item()).toMatchObject({ state: 'dispatched' })
-    w.clock.advance(10_000_000)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({}))
-  })
-
-  test('is skipped when it was sent meanwhile', async () => {
-    const w = await leftBehind()
-    w.clock.advance(300_000)
-    const due = await w.memory.listDue('payments#0', w.clock.now(), 10)
-    await w.reconcile({ sender: w.sender })
-    const late = setUp({ core: { store: { ...w.memory, listDue: async () => due }, clock: w.clock } })
-    expect(await late.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, skipped: 1 }))
-    expect(w.sent).toHaveLength(1)
-  })
-
-  test('is skipped when it is sent between the look at it and the reservation', async () => {
-    const w = await leftBehind()
-    w.clock.advance(300_000)
-    const listBeside: Store['listBeside'] = async (...args) => {
-      const found = await w.memory.listBeside(...args)
-      await w.reconcile({ sender: w.sender })
-      return found
-    }
-    const late = setUp({ core: { store: { ...w.memory, listBeside }, clock: w.clock } })
-    expect(await late.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, skipped: 1 }))
-    expect(w.sent).toHaveLength(1)
-  })
-
-  test('that is refused is stuck, and not tried by itself again', async () => {
-    const w = await leftBehind()
-    w.clock.advance(300_000)
-    w.results.push(REFUSED)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, stuck: 1 }))
-    expect(await w.item()).toMatchObject({ state: 'stuck', stuckReason: 'ResourceNotFoundException' })
-    w.clock.advance(100_000_000)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({}))
-  })
-
-  test('that fails is tried again in an hour, with the same id', async () => {
-    const w = await leftBehind()
-    w.clock.advance(300_000)
-    w.results.push(FAILED)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, failed: 1 }))
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({}))
-    w.clock.advance(3_600_000)
-    expect(await w.reconcile({ sender: w.sender })).toEqual(reportOf({ examined: 1, sent: 1 }))
-    expect(new Set(w.sent.map(({ messageId }) => messageId)).size).toBe(1)
-  })
-
-  test('is beyond a reconciler that cannot send, and out of its way', async () => {
-    const w = await leftBehind()
-    w.clock.advance(300_000)
-    const recover = vi.fn()
-    expect(await w.reconcile({ recover })).toEqual(reportOf({ examined: 1, beyond: 1 }))
-    expect(await w.reconcile({ recover })).toEqual(reportOf({}))
-    expect(recover).not.toHaveBeenCalled()
   })
 })
 

@@ -87,7 +87,7 @@ export function createJudge(
   function comeIn(truth: Truth, process: Process, as: string): () => void {
     truth.inside.set(as, process.name)
     const leave = () => void truth.inside.delete(as)
-    process.onDeath(leave)
+    process.onGone(leave)
     return leave
   }
 

@@ -4,7 +4,7 @@ import { loadMutant, removeCopies, tryMutant } from './mutate.ts'
 
 /** A part of them in every run of the suite; `npm run sim -- --mutants` tries them all. */
 const EVERY = Number(process.env.SIM_MUTANTS_EVERY ?? 5)
-const SEEDS = 600
+const SEEDS = 2_000
 
 describe('the simulation finds out when a protection is missing', () => {
   afterAll(removeCopies)

@@ -107,8 +107,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'own token',
     file: 'record/decide.ts',
-    from: 'if (record.token === claimant.token && isLeaseRunning(record, moment))',
-    to: "if (record.token === 'nobody' && isLeaseRunning(record, moment))",
+    from: 'record.token === claimant.token && isLeaseRunning',
+    to: "record.token === 'nobody' && isLeaseRunning",
     focus: { ...STORM, shell: 'client', fates: ['sent-twice'], killRate: 0, freezeRate: 0 },
   },
   {
@@ -163,8 +163,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a late answer proves nothing',
     file: 'engine/claim.ts',
-    from: 'answer.applied && clock.now() > wanted.leaseUntil',
-    to: 'answer.applied && clock.now() > wanted.leaseUntil + 1_000_000',
+    from: 'answer.applied && clock.now()',
+    to: 'answer.applied && -clock.now()',
     focus: { ...SLOW, faultRate: 0.6, recipe: 'plain', fates: ['past-the-lease'], operations: 1 },
   },
   {
@@ -184,9 +184,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fences rise over a release',
     file: 'engine/claim.ts',
-    from: 'wanted = fresh(seen.createdAtMs + 1)',
-    to: 'wanted = fresh()',
+    from: 'fresh(seen.createdAtMs + 1)',
+    to: 'fresh()',
     focus: { ...BUSY, recipe: 'errors' },
+  },
+  {
+    name: 'rev rises over a replacement',
+    file: 'engine/claim.ts',
+    from: 'token, rev: seen.rev + 1 }',
+    to: 'token, rev: 1 }',
+    focus: { ...SLOW, ...SHORT, faultRate: 0.6, recipe: 'plain', shell: 'client', operations: 1, killRate: 0 },
+  },
+  {
+    name: 'a new token for a new record',
+    file: 'engine/claim.ts',
+    from: '        token = settings.newId()\n        tokens.add(token)\n',
+    to: '',
+    focus: { ...SLOW, ...SHORT, faultRate: 0.6, recipe: 'plain', shell: 'client', operations: 1, killRate: 0 },
   },
   {
     name: 'crashes are counted',

@@ -14,6 +14,8 @@ export interface Process extends Suspendable {
   /** It has come to its own end. */
   end(): void
   onDeath(run: () => void): void
+  /** Is told of either end. What it has left running is frozen with its sandbox. */
+  onGone(run: () => void): void
 }
 
 export function createProcess(
@@ -25,6 +27,7 @@ export function createProcess(
   let frozenUntilMs = 0
   let ids = 0
   const mourners: (() => void)[] = []
+  const leavers: (() => void)[] = []
   const process: Process = {
     name,
     skewMs,
@@ -48,7 +51,7 @@ export function createProcess(
       if (isDead || hasEnded) return
       isDead = true
       say(`${name} is killed (${why})`)
-      for (const run of mourners) run()
+      for (const run of [...leavers, ...mourners]) run()
     },
     freeze(ms) {
       if (isDead || hasEnded) return
@@ -57,8 +60,10 @@ export function createProcess(
     },
     end() {
       hasEnded = true
+      for (const run of leavers) run()
     },
     onDeath: (run) => mourners.push(run),
+    onGone: (run) => leavers.push(run),
   }
   return process
 }

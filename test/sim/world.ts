@@ -129,13 +129,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
       const process = createProcess(scheduler, { name: `${role}${++spawned}`, skewMs: machine.skewMs, say })
       processes.set(process.name, process)
       alive++
-      const gone = () => void alive--
-      process.onDeath(gone)
-      const end = process.end
-      process.end = () => {
-        end()
-        gone()
-      }
+      process.onGone(() => void alive--)
       if (world.isStormy && chance.happens(plan.killRate)) {
         scheduler.after(chance.between(1, 6_000), () => process.kill('at random'), process)
       }
@@ -170,6 +164,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
         effects: plan.effects,
         relay: plan.relay,
         reconcilerShards: plan.reconcilerShards,
+        reconcilerRecovers: true,
         ...(plan.lease === 'fixed' && { leaseSeconds: LEASE_SECONDS }),
         ...(plan.maxCrashes !== undefined && { maxCrashes: plan.maxCrashes }),
         ...(plan.waitSeconds !== undefined && { inFlight: { waitSeconds: plan.waitSeconds } }),

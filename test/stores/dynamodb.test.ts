@@ -205,7 +205,7 @@ describe('a store that cannot do what it is asked', () => {
     const idempotency = createIdempotency({ store, namespace: 'n' })
     const work = vi.fn()
     await expect(idempotency.run(request(), work)).rejects.toThrow(
-      /the handler was not run: DynamoDB PutItem on table "no-such-table" failed: ResourceNotFoundException.*check tableName/,
+      /nothing was done: DynamoDB PutItem on table "no-such-table" failed: ResourceNotFoundException.*check tableName/,
     )
     expect(work).not.toHaveBeenCalled()
   })

@@ -64,7 +64,7 @@ describe('what passes', () => {
         if (operation.attempt === 1) return operation.delay({ seconds: 600 })
         return operation.step('charge', ({ idempotencyKey }) => effect('charge', { idempotencyKey }))
       },
-      { idempotency: { reconcilerShards: 1 } },
+      { idempotency: { reconcilerShards: 1, reconcilerRecovers: true } },
     )
     // A crash in the first attempt makes the second one the one that charges, without waiting.
     expect(verification.effects).toEqual({ charge: 1 })

@@ -21,6 +21,6 @@ export function fitted(shape: Shape, response: HttpAnswer): HttpAnswer {
       return { ...fit, headers: { ...headers }, ...(Object.keys(lists).length > 0 && { multiValueHeaders: lists }) }
     case 'http':
     case 'alb':
-      return { ...fit, headers: { ...headers, ...mapHeaders(lists, (list) => list.join(', ')) } }
+      return { ...fit, headers: { ...headers, ...mapHeaders(lists, (list) => [list].flat().join(', ')) } }
   }
 }

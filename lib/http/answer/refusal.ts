@@ -8,7 +8,7 @@ import type { Shape } from '../request/event.ts'
 import type { KeyReading } from '../request/key.ts'
 import { fitted } from './fit.ts'
 import { problem, waitingAnswer } from './problems.ts'
-import { readStored, replayOf, type StoredResponse, storedForm } from './replay.ts'
+import { isStored, replayOf, type StoredResponse, storedForm } from './replay.ts'
 import { type HttpAnswer, wireResponse } from './wire.ts'
 
 /** How long a client is to wait when the store could not be reached. */
@@ -101,14 +101,15 @@ async function replayAnswer(
 function storedAnswer(settings: HttpSettings, asked: Asked, outcome: Outcome, operationId: string): StoredResponse {
   const { shape } = asked
   if (outcome.kind === 'failure') {
-    return outcome.value === undefined ? failureProblem(shape, outcome.failure) : readStored(shape, outcome.value)
+    return isStored(outcome.value) ? outcome.value : failureProblem(shape, outcome.failure)
   }
-  if (outcome.wire !== undefined) return readStored(shape, outcome.wire)
-  if (!outcome.isCommitted) return readStored(shape, outcome.value)
-  return committedForm(settings, asked, outcome.value, operationId) ?? problem(shape, 'outcome-not-kept')
+  const own = outcome.isCommitted ? outcome.wire : outcome.value
+  return isStored(own)
+    ? own
+    : (committedForm(settings, asked, outcome.value, operationId) ?? problem(shape, 'outcome-not-kept'))
 }
 
-/** A committed value as a response; `undefined` when none can be made of it. */
+/** A value that is no response of ours (committed, recovered or settled) as one; `undefined` when none can be made of it. */
 export function committedForm(
   settings: HttpSettings,
   { shape, event }: Asked,

@@ -4,7 +4,7 @@ import type { HttpSettings } from '../options.ts'
 import type { Shape } from '../request/event.ts'
 import { fitted } from './fit.ts'
 import { withHeaders, withoutHeaders } from './headers.ts'
-import { type HttpAnswer, wireResponse } from './wire.ts'
+import { type HttpAnswer, isStatus } from './wire.ts'
 
 /** A response as it is stored: the final wire response, less the headers that belong to its first caller only. */
 export interface StoredResponse extends HttpAnswer {
@@ -55,9 +55,8 @@ function exposure(response: HttpAnswer): readonly (readonly [string, string])[] 
   return [[name, [...listed, REPLAYED_HEADER].filter((value) => value !== '').join(', ')]]
 }
 
-/** @throws OutcomeUnstorableError when the stored value is no response of this version, and none that the source could send. */
-export function readStored(shape: Shape, value: unknown): StoredResponse {
+/** Whether a stored value is a response as it is stored here: reconcilers and operators store values of their own. */
+export function isStored(value: unknown): value is StoredResponse {
   const { statusCode, body } = fieldsOf(value)
-  const isOurs = typeof statusCode === 'number' && typeof body === 'string'
-  return isOurs ? (value as StoredResponse) : wireResponse(shape, value)
+  return isStatus(statusCode, 100) && typeof body === 'string'
 }

@@ -29,9 +29,7 @@ export function wireResponse(shape: Shape, response: unknown): HttpAnswer {
   const fields = fieldsOf(response)
   if (isStream(response) || isStream(fields.body)) {
     // Reading it would take it from the caller.
-    throw new OutcomeUnstorableError(
-      'The response is a stream, which cannot be replayed: return a string body, or leave this route without idempotency.',
-    )
+    throw new OutcomeUnstorableError('The response is a stream, which cannot be replayed: return a string body.')
   }
   const { body, statusDescription, headers, multiValueHeaders, cookies, isBase64Encoded } = fields
   const statusCode = fields.statusCode ?? undefined

@@ -1,6 +1,6 @@
-import { dueShardName } from '../../../lib/record/due.ts'
 import type { Store } from '../../../lib/index.ts'
 import { dispatchOne, OUTBOX_PREFIX, type Sender } from '../../../lib/outbox/index.ts'
+import { dueShardName } from '../../../lib/record/due.ts'
 
 const LOOK_EVERY_MS = 100
 const MOST_ITEMS = 1_000

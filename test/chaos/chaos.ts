@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
@@ -139,6 +139,7 @@ export async function runChaos({ messages, seed, dynamoDbEndpoint, onProgress }:
     await attacks.stop()
     await pool.stop()
     await Promise.all([proxy.stop(), provider.stop(), emulator.stop()])
+    rmSync(`${DIRECTORY}${process.pid}`, { recursive: true, force: true })
     client.destroy()
     sqs.destroy()
   }

@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { build } from 'esbuild'
+import { afterAll } from 'vitest'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import type { Redrive } from '../../lib/engine/redrive.ts'
 import { engineOf } from '../../lib/idempotency/idempotency.ts'
@@ -15,7 +19,22 @@ import {
 import { createSender, dispatchOne, OUTBOX_PREFIX } from '../../lib/outbox/index.ts'
 import { operationId } from '../../lib/record/identity.ts'
 
-const MAIN = fileURLToPath(new URL('../../lib/cli/main.ts', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The CLI in one file, SDK included: hundreds of its processes start here, and each would load all of its modules. */
+const MAIN = join(ROOT, '.local', `cli-${process.pid}-${randomBytes(4).toString('hex')}`, 'main.mjs')
+await build({
+  absWorkingDir: ROOT,
+  entryPoints: ['lib/cli/main.ts'],
+  outfile: MAIN,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  logLevel: 'error',
+  banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
+})
+afterAll(() => rmSync(dirname(MAIN), { recursive: true, force: true }))
 
 /** The URL of an emulator's queue as this machine's resolver knows it: its own has a host name under localhost. */
 export function onLoopback(queueUrl: string | undefined): string {

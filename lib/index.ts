@@ -37,15 +37,15 @@ export type {
   Traced,
 } from './base/ports.ts'
 export type { AcquireOptions, Admission, AdmittedKey } from './idempotency/admission.ts'
-export {
-  createIdempotency,
-  type Idempotency,
-  type OperationName,
-  type RequestIdentity,
-  type RunRequest,
-  type RunResult,
-  type WrapOptions,
-} from './idempotency/idempotency.ts'
+export type {
+  Idempotency,
+  OperationName,
+  RequestIdentity,
+  RunRequest,
+  RunResult,
+  WrapOptions,
+} from './idempotency/api.ts'
+export { createIdempotency } from './idempotency/idempotency.ts'
 export type { Settlement, SettleResult } from './idempotency/settle.ts'
 export type { SignalOptions, SignalResult } from './idempotency/signal.ts'
 export type { CommitPlan, OutboxMessage, OutboxTarget } from './operation/commit-plan.ts'

@@ -1,5 +1,5 @@
 import type { Context, SQSRecord } from 'aws-lambda'
-import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { Idempotency } from '../idempotency/api.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { KeyInput, Scope } from '../record/identity.ts'
 import type { StandardSchema } from './schema.ts'

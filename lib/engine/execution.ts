@@ -9,7 +9,7 @@ import { type DelayUntil, delayUntil, isSuspension, type Suspension, waitForSign
 import { decodeStored, type EncodedOutcome, encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
 import type { Intent } from '../record/decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from '../record/disposition.ts'
-import { expiryAfter } from '../record/expiry.ts'
+import { expiryAfter, TOMBSTONE_SECONDS } from '../record/expiry.ts'
 import type { Status } from '../record/record.ts'
 import { createSteps } from '../steps/steps.ts'
 import { createCommitting } from './commit.ts'
@@ -68,8 +68,6 @@ export interface Execution {
   giveUp(disposition: Disposition, otherwise?: 'fail' | 'resume'): Promise<Ending>
 }
 
-const RELEASED_RETENTION_SECONDS = 86_400
-
 export function createExecution(
   settings: Settings,
   report: Report,
@@ -84,6 +82,8 @@ export function createExecution(
   const firstLeaseMs = record.leaseUntil - record.updatedAtMs
   /** Failures of the store in what the operation itself offers; others are the work's own business. */
   const ownStoreErrors = new WeakSet<object>()
+  /** What the record says of how to deliver the request again. */
+  let redriven = record.redrive
   let entered = false
   let releaseAsked = false
 
@@ -138,7 +138,14 @@ export function createExecution(
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
     // From here on no step can begin that nobody waits for.
     if (!(await steps.close())) return exit.keep()
-    if (isSuspension(value)) return suspend(settings, record, { lease, exit }, value, request.redrive)
+    if (isSuspension(value))
+      return suspend(
+        settings,
+        { ...record, ...(redriven && { redrive: redriven }) },
+        { lease, exit },
+        value,
+        request.redrive,
+      )
     // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
     if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
     const encoded = await encodeOutcome(settings, { kind: 'value', value })
@@ -173,7 +180,7 @@ export function createExecution(
       case 'release':
         return end('released', 'release', async () => ({
           status: 'RELEASED',
-          expiresAt: expiryAfter(clock.now(), RELEASED_RETENTION_SECONDS),
+          expiresAt: expiryAfter(clock.now(), TOMBSTONE_SECONDS),
         }))
       case 'resume':
         return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: lease.expiry() }))
@@ -239,7 +246,9 @@ export function createExecution(
     attempt: record.attempt,
     async keepRequest(redrive: Redrive) {
       try {
-        await lease.renew({ redrive: await storeRedrive(settings, redrive, lease.lifetime()) })
+        const stored = await storeRedrive(settings, redrive, lease.lifetime())
+        await lease.renew({ redrive: stored })
+        redriven = stored
       } catch (error) {
         report({ type: 'store-error', during: 'claim', error }, record.id)
       }

@@ -10,7 +10,7 @@ import {
 } from '../base/errors.ts'
 import type { Ending } from '../engine/ending.ts'
 import type { Refusal } from '../engine/refusal.ts'
-import { retryAfterSeconds } from '../idempotency/idempotency.ts'
+import { retryAfterSeconds } from '../idempotency/result.ts'
 
 /** What an invocation comes to: Lambda delivers the event again when it throws. */
 export type Delivered =

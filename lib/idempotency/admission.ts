@@ -8,7 +8,7 @@ import { untilAnswered } from '../outcome/persist.ts'
 import { receiptItem } from '../outcome/receipts.ts'
 import { decideHeld } from '../record/decide.ts'
 import { dueFrom } from '../record/due.ts'
-import { expiryAfter } from '../record/expiry.ts'
+import { expiryAfter, TOMBSTONE_SECONDS } from '../record/expiry.ts'
 import { NO_FINGERPRINT } from '../record/fingerprint.ts'
 import { fenceOf } from '../record/identity.ts'
 import type { OperationRecord } from '../record/record.ts'
@@ -55,7 +55,6 @@ export interface AdmittedKey {
 }
 
 const MAX_METADATA_BYTES = 1_000
-const RELEASED_RETENTION_SECONDS = 86_400
 /** How long the writes of a holder are retried, in ms. */
 const PATIENCE_MS = 10_000
 
@@ -132,7 +131,7 @@ function admitted(
     until: freeFrom(settings, record),
 
     async release() {
-      const expiry = expiryAfter(clock.now(), RELEASED_RETENTION_SECONDS)
+      const expiry = expiryAfter(clock.now(), TOMBSTONE_SECONDS)
       const change = (): RecordChange => ({ status: 'RELEASED', expiresAt: expiry, ...ended() })
       const answer = await untilAnswered(() => store.update(id, change(), held), patience())
       const isReleased = answer.applied || decideHeld(answer.existing, token, 'release').kind === 'done'

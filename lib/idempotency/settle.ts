@@ -6,7 +6,7 @@ import type { Report } from '../operation/report.ts'
 import { encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
 import { isSettleable } from '../record/decide.ts'
 import { dueFrom, recordDueAtMs } from '../record/due.ts'
-import { expiryAfter, unfinishedExpiry } from '../record/expiry.ts'
+import { expiryAfter, TOMBSTONE_SECONDS, unfinishedExpiry } from '../record/expiry.ts'
 import { countsAsAbsent, type OperationRecord, type StepRecord } from '../record/record.ts'
 import type { RecordChange } from '../record/store.ts'
 
@@ -80,7 +80,12 @@ async function changeFor(
   }
   // An admission key has no work that could run again: it is free.
   if ('rerun' in settlement && isAdmission) {
-    return { ...common, ...dueFrom(settings, id, undefined), status: 'RELEASED', expiresAt: expiryAfter(nowMs, 86_400) }
+    return {
+      ...common,
+      ...dueFrom(settings, id, undefined),
+      status: 'RELEASED',
+      expiresAt: expiryAfter(nowMs, TOMBSTONE_SECONDS),
+    }
   }
   if ('rerun' in settlement) {
     // A start mark would only make the operation unknown again: the operator has just said what became of it.

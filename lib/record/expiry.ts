@@ -1,5 +1,8 @@
 import type { TakeoverPolicy } from './record.ts'
 
+/** How long a released record stays as a tombstone, in seconds: it keeps the fences of later claims in order. */
+export const TOMBSTONE_SECONDS = 86_400
+
 /** Seconds since 1970 at which something written now expires. Rounded up: nothing protects for less than it promised. */
 export function expiryAfter(nowMs: number, seconds: number): number {
   return Math.ceil(nowMs / 1000 + seconds)

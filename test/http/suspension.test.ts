@@ -213,7 +213,7 @@ describe('an event that is stored to be delivered again', () => {
   })
 })
 
-test('a large event is stored once the claim is won, so that repetitions pay for nothing', async () => {
+test('a large event is stored once, when the claim is won: neither repetitions nor the suspension store it again', async () => {
   const memory = memoryStore()
   const calls: string[] = []
   const store: Store = {
@@ -225,7 +225,7 @@ test('a large event is stored once the claim is won, so that repetitions pay for
   }
   const clock = fakeClock()
   const { serve } = setUp({ redrive: { functionName: FUNCTION } }, { store, clock, reconcilerShards: 1 })
-  const handler = serve((() => OK) as never) as Handler
+  const handler = serve(afterAMinute as never) as Handler
   const noise = Array.from({ length: 4_000 }, (_, n) => Math.sin(n)).join()
   for (let delivery = 0; delivery < 5; delivery++) await handler(httpEvent({ body: noise }))
   expect(calls).toEqual(['putParts'])

@@ -1,12 +1,9 @@
 import { dueFrom } from '../../record/due.ts'
-import { expiryAfter } from '../../record/expiry.ts'
+import { expiryAfter, TOMBSTONE_SECONDS } from '../../record/expiry.ts'
 import type { OperationRecord } from '../../record/record.ts'
 import type { Store } from '../../record/store.ts'
 import { asShown, changed } from './fence.ts'
 import { settingsFor } from './settings.ts'
-
-/** A tombstone stays for a day, so that fences of a later claim sort behind those of this one. */
-const TOMBSTONE_SECONDS = 86_400
 
 /** Makes the operation count as absent, if it is still as it was shown. @throws CliFailure when it is not */
 export async function releaseShown(store: Store, shown: OperationRecord): Promise<void> {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Settlement } from '../../idempotency/settle.ts'
+import { DEFAULTS } from '../../operation/options.ts'
 import { settleShown } from '../acts/settle.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import { moment } from '../terminal/text.ts'
@@ -16,8 +17,6 @@ type Options = WriteOptions & {
   readonly retentionSeconds: number
 }
 
-const DEFAULT_RETENTION_SECONDS = 86_400
-
 /** `settle`: ends an operation with what somebody has found out. */
 export function addSettle(program: Command): void {
   withWrite(program.command('settle'))
@@ -30,7 +29,7 @@ export function addSettle(program: Command): void {
       '--retention-seconds <n>',
       'how long that is kept: what the application has as retentionSeconds',
       wholeNumber('--retention-seconds', 1),
-      DEFAULT_RETENTION_SECONDS,
+      DEFAULTS.retentionSeconds,
     )
     .action((id: string | undefined, options: Options) => perform(options, (context) => settle(context, id, options)))
 }

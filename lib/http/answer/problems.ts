@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { retryAfterSeconds } from '../../idempotency/idempotency.ts'
+import { retryAfterSeconds } from '../../idempotency/result.ts'
 import type { Shape } from '../request/event.ts'
 import { fitted } from './fit.ts'
 import type { HttpAnswer } from './wire.ts'

@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine/engine.ts'
 import type { Execution } from '../../engine/execution.ts'
-import { engineOf, type Idempotency } from '../../idempotency/idempotency.ts'
+import type { Idempotency } from '../../idempotency/api.ts'
+import { engineOf } from '../../idempotency/idempotency.ts'
 import type { Operation } from '../../operation/operation.ts'
 
 /** Runs the work of a step where the effects in it can be told to be in it. */

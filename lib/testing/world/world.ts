@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/ports.ts'
-import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { Idempotency } from '../../idempotency/api.ts'
 import type { IdempotencyOptions } from '../../operation/options.ts'
 import type { Store } from '../../record/store.ts'
 

@@ -1,17 +1,16 @@
 import { InvalidOptionError } from '../base/errors.ts'
 import { booleanOption, functionOption, refusePromise, refuseUnknown, show } from '../base/guards.ts'
-import { type InvocationContext, remainingTimeMs, requestIdOf } from '../base/invocation.ts'
-import { type Answer, createEngine, type Engine } from '../engine/engine.ts'
+import { remainingTimeMs, requestIdOf } from '../base/invocation.ts'
+import { createEngine, type Engine } from '../engine/engine.ts'
 import { nameOperation, type RequestParts } from '../engine/request.ts'
 import type { Operation } from '../operation/operation.ts'
 import { type IdempotencyOptions, resolveOptions } from '../operation/options.ts'
-import { type Receipt, readReceipts } from '../outcome/receipts.ts'
-import type { KeyInput, Scope } from '../record/identity.ts'
-import { type AcquireOptions, type Admission, acquire, checkMetadata } from './admission.ts'
+import { readReceipts } from '../outcome/receipts.ts'
+import { acquire, checkMetadata } from './admission.ts'
 import type { Idempotency, OperationName, RequestIdentity, RunRequest, RunResult, WrapOptions } from './api.ts'
 import { resultOf } from './result.ts'
 import { type Settlement, type SettleResult, settle } from './settle.ts'
-import { type SignalOptions, type SignalResult, signal } from './signal.ts'
+import { signal } from './signal.ts'
 
 const ENGINE: unique symbol = Symbol.for('lambda-once.engine')
 

@@ -14,14 +14,17 @@ import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
+import { API_CHECKS } from '../../lib/checks/service-checks.ts'
 import { checkAtSynth } from './checks/at-synth.ts'
-import { API_CHECKS } from './checks/service-checks.ts'
 import { IdempotentFunction } from './idempotent-function.ts'
 import { functionNumbers } from './read/numbers.ts'
 
 /** Properties of {@link IdempotentApi}. */
 export interface IdempotentApiProps {
-  /** @default - the construct's id */
+  /**
+   * What it is for.
+   * @default - none
+   */
   readonly description?: string
   /**
    * Verifies callers, for every route without an authorizer of its own. The verified caller is part of an operation's scope.
@@ -38,21 +41,38 @@ export interface IdempotentApiProps {
    * @default 'Idempotency-Key'
    */
   readonly keyHeader?: string
-  /** @default - no CORS */
+  /**
+   * Lets browsers of other origins in. Its `allowHeaders` have to name the key's header.
+   * @default - no CORS
+   */
   readonly corsPreflight?: CorsPreflightOptions
-  /** @default - 1,000 requests a second, bursts of 2,000 */
+  /**
+   * More requests are answered with 429.
+   * @default - 1,000 requests a second, bursts of 2,000
+   */
   readonly throttle?: ThrottleSettings
 }
 
 /** A route and the function behind it. */
 export interface IdempotentRoute {
+  /** As API Gateway writes it: `/orders/{id}`. */
   readonly path: string
-  /** @default [HttpMethod.POST] */
+  /**
+   * Its methods.
+   * @default [HttpMethod.POST]
+   */
   readonly methods?: HttpMethod[]
+  /** The function that answers. */
   readonly handler: IdempotentFunction | IFunction
-  /** @default - the API's */
+  /**
+   * Verifies the callers of this route.
+   * @default - the API's
+   */
   readonly authorizer?: IHttpRouteAuthorizer
-  /** @default - none */
+  /**
+   * Scopes of which a token must have one.
+   * @default - none
+   */
   readonly authorizationScopes?: string[]
 }
 
@@ -77,8 +97,11 @@ const LOGGED = {
  * api.addRoute({ path: '/orders', handler: ordersFunction })
  */
 export class IdempotentApi extends Construct {
+  /** The API itself. */
   readonly api: HttpApi
+  /** Its only stage, `$default`: no stage's name is in a path. */
   readonly stage: HttpStage
+  /** One line for each request, without its key and caller. */
   readonly accessLogs: LogGroup
   readonly #authorizer: IHttpRouteAuthorizer | undefined
   readonly #routes: IdempotentRoute[] = []

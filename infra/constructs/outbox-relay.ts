@@ -9,14 +9,15 @@ import {
   type IFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
-import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { RELAY_CHECKS, type RelayFacts } from '../../lib/checks/service-checks.ts'
 import { OUTBOX_PREFIX, SORT_KEY } from '../../lib/dynamodb/table-shape.ts'
 import { checkAtSynth } from './checks/at-synth.ts'
-import { RELAY_CHECKS, type RelayFacts } from './checks/service-checks.ts'
+import { refuseTableElsewhere } from './checks/same-region.ts'
 import { type FunctionOrEntry, functionOrEntry } from './function/function-or-entry.ts'
 import { grantSend, type OutboxTarget } from './outbox-target.ts'
+import { grantSendTo } from './queue/grants.ts'
 import { IdempotentQueue } from './queue/idempotent-queue.ts'
 import { field, knownNumber, resolved, resolvedList, resourceOf } from './read/template-resource.ts'
 import type { IdempotencyTable } from './table/idempotency-table.ts'
@@ -35,9 +36,15 @@ export interface OutboxRelayProps extends FunctionOrEntry {
    * @default - a new queue
    */
   readonly deadLetterQueue?: IQueue
-  /** @default 100 */
+  /**
+   * Changes in one invocation at most.
+   * @default 100
+   */
   readonly batchSize?: number
-  /** @default Duration.seconds(0) */
+  /**
+   * How long Lambda gathers changes for a batch.
+   * @default Duration.seconds(0)
+   */
   readonly maxBatchingWindow?: Duration
   /**
    * Batches of one shard at once, 1 to 10. Messages of one operation stay in order.
@@ -67,10 +74,15 @@ const DEAD_LETTER_RETENTION = Duration.days(14)
  * new OutboxRelay(this, 'Relay', { table, entry: 'functions/outbox-relay.ts', targets: [{ queue: payments }] })
  */
 export class OutboxRelay extends Construct implements IGrantable {
+  /** The function that sends. */
   readonly function: IFunction
+  /** Where Lambda notes what it gave up on. */
   readonly deadLetterQueue: IQueue
+  /** Between the table's stream and the function. */
   readonly eventSourceMapping: EventSourceMapping
+  /** The table whose outbox is sent. */
   readonly table: IdempotencyTable
+  /** Whom grants are given to: the function's role. */
   readonly grantPrincipal: IPrincipal
 
   constructor(scope: Construct, id: string, props: OutboxRelayProps) {
@@ -78,6 +90,7 @@ export class OutboxRelay extends Construct implements IGrantable {
     const { table } = props
     this.table = table
     this.function = functionOrEntry(this, props, { timeout: DEFAULT_TIMEOUT, environment: table.environment })
+    refuseTableElsewhere(this, table.table, this.function)
     this.grantPrincipal = this.function.grantPrincipal
     this.deadLetterQueue =
       props.deadLetterQueue ??
@@ -86,6 +99,8 @@ export class OutboxRelay extends Construct implements IGrantable {
         enforceSSL: true,
         retentionPeriod: DEAD_LETTER_RETENTION,
       })
+    // Lambda sends there as the function.
+    grantSendTo(this, this.deadLetterQueue)
     table.grantOutboxRelay(this)
     const eventSourceArn = table.addRelay()
     table.grantStream(this, eventSourceArn)
@@ -101,7 +116,7 @@ export class OutboxRelay extends Construct implements IGrantable {
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
       retryAttempts: RETRY_ATTEMPTS,
-      onFailure: new SqsDlq(this.deadLetterQueue),
+      onFailure: { bind: () => ({ destination: this.deadLetterQueue.queueArn }) },
     })
     for (const target of props.targets ?? []) this.addTarget(target)
     checkAtSynth(this, RELAY_CHECKS, () => [relayFacts(this, props.acknowledgeNoReconciler ?? false)])
@@ -118,6 +133,11 @@ export class OutboxRelay extends Construct implements IGrantable {
   /** How far the relay is behind, in milliseconds; after 24 h DynamoDB drops what was not read. */
   metricIteratorAge(props?: MetricOptions): Metric {
     return this.function.metric('IteratorAge', { statistic: Stats.MAXIMUM, ...props })
+  }
+
+  /** How often the relay ended with an error. */
+  metricErrors(props?: MetricOptions): Metric {
+    return this.function.metricErrors(props)
   }
 
   /** Batches that Lambda gave up on. */

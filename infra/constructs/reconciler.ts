@@ -5,12 +5,14 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
 import type { IGrantable, IPrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
+import { RECONCILER_CHECKS } from '../../lib/checks/service-checks.ts'
 import { checkAtSynth } from './checks/at-synth.ts'
 import { refuse } from './checks/refuse.ts'
-import { RECONCILER_CHECKS } from './checks/service-checks.ts'
+import { refuseTableElsewhere } from './checks/same-region.ts'
 import { type FunctionOrEntry, functionOrEntry } from './function/function-or-entry.ts'
 import { grantSend, type OutboxTarget } from './outbox-target.ts'
 import { functionNumbers } from './read/numbers.ts'
+import { requiredSeconds } from './read/seconds.ts'
 import type { IdempotencyTable } from './table/idempotency-table.ts'
 
 /** Properties of {@link Reconciler}. */
@@ -41,15 +43,19 @@ const DAY_SECONDS = 86_400
  * new Reconciler(this, 'Reconciler', { table, entry: 'functions/reconciler.ts', targets: [{ queue: payments }] })
  */
 export class Reconciler extends Construct implements IGrantable {
+  /** The function that looks. */
   readonly function: IFunction
+  /** What runs it. */
   readonly rule: Rule
+  /** How often it runs. */
   readonly period: Duration
+  /** Whom grants are given to: the function's role. */
   readonly grantPrincipal: IPrincipal
 
   constructor(scope: Construct, id: string, props: ReconcilerProps) {
     super(scope, id)
     const { table, period = DEFAULT_PERIOD } = props
-    const periodSeconds = period.toSeconds()
+    const periodSeconds = requiredSeconds(this, 'period', period)
     if (periodSeconds < MINUTE_SECONDS || periodSeconds > DAY_SECONDS || periodSeconds % MINUTE_SECONDS !== 0) {
       refuse(
         this,
@@ -58,6 +64,7 @@ export class Reconciler extends Construct implements IGrantable {
     }
     this.period = period
     this.function = functionOrEntry(this, props, { timeout: DEFAULT_TIMEOUT, environment: table.environment })
+    refuseTableElsewhere(this, table.table, this.function)
     this.grantPrincipal = this.function.grantPrincipal
     table.grantIdempotency(this, { reconciler: true })
     table.addReconciler(period)
@@ -75,6 +82,11 @@ export class Reconciler extends Construct implements IGrantable {
   /** Lets the reconciler send somewhere. */
   addTarget(target: OutboxTarget): void {
     grantSend(this, target)
+  }
+
+  /** How long a run took, in milliseconds. */
+  metricDuration(props?: MetricOptions): Metric {
+    return this.function.metricDuration(props)
   }
 
   /** How often the reconciler ended with an error. */

@@ -15,6 +15,7 @@ import {
   OutboxRelay,
   Reconciler,
 } from '../constructs/index.ts'
+import { PaymentProviderStandIn } from './payment-provider-stand-in.ts'
 
 /** Properties of {@link PaymentsStack}. */
 export interface PaymentsStackProps extends StackProps {
@@ -25,7 +26,11 @@ export interface PaymentsStackProps extends StackProps {
   /** The identity provider whose tokens the API takes, as its tokens' `iss` names it. */
   readonly jwtIssuer: string
   readonly jwtAudience: string
-  readonly paymentProviderUrl: string
+  /**
+   * Where orders are charged, without a slash at its end.
+   * @default - a stand-in that charges nobody
+   */
+  readonly paymentProviderUrl?: string
   /** The secret in Secrets Manager that the payment provider signs its callbacks with. */
   readonly webhookSecretName: string
   /**
@@ -67,7 +72,7 @@ export class PaymentsStack extends Stack {
       timeout: WORKER_TIMEOUT,
       environment: {
         ...common,
-        PAYMENT_PROVIDER_URL: props.paymentProviderUrl,
+        PAYMENT_PROVIDER_URL: props.paymentProviderUrl ?? new PaymentProviderStandIn(this, 'PaymentProvider').url,
         ORDERS_TABLE: ordersTable.tableName,
         LEDGER_TABLE: ledgerTable.tableName,
         ORDER_PAID_QUEUE_URL: paidOrders.queue.queueUrl,

@@ -30,7 +30,7 @@ export function addSampleService(app: App, settings: Settings): SampleService {
     balancesTable: data.balancesTable,
     jwtIssuer: settings.jwtIssuer,
     jwtAudience: settings.jwtAudience,
-    paymentProviderUrl: settings.paymentProviderUrl,
+    ...(settings.paymentProviderUrl !== undefined && { paymentProviderUrl: settings.paymentProviderUrl }),
     webhookSecretName: settings.webhookSecretName,
     ...(settings.alarmTopicArn !== undefined && { alarmTopicArn: settings.alarmTopicArn }),
   })

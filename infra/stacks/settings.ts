@@ -8,7 +8,8 @@ export interface Settings {
   readonly region?: string
   readonly jwtIssuer: string
   readonly jwtAudience: string
-  readonly paymentProviderUrl: string
+  /** Absent: a stand-in that charges nobody, which only a disposable environment can have. */
+  readonly paymentProviderUrl?: string
   /** The secret in Secrets Manager that the payment provider signs its callbacks with. */
   readonly webhookSecretName: string
   /** The SNS topic that calls whoever is on call; without one alarms are seen on the dashboard only. */
@@ -43,6 +44,13 @@ export function readSettings(node: Node): Settings {
     given('alarmTopicArn'),
     'arn:aws:sns:eu-central-1:123456789012:on-call',
   )
+  const disposable = flag('disposable', given('disposable'))
+  const standsIn = flag('standInProvider', given('standInProvider')) && given('paymentProviderUrl') === undefined
+  if (standsIn && !disposable) {
+    throw new Error(
+      'Context standInProvider is true, and the environment is not disposable: it would charge nobody. Set paymentProviderUrl.',
+    )
+  }
   return {
     environment,
     ...(account !== undefined && { account }),
@@ -50,9 +58,9 @@ export function readSettings(node: Node): Settings {
     ...(alarmTopicArn !== undefined && { alarmTopicArn }),
     jwtIssuer: text('jwtIssuer'),
     jwtAudience: text('jwtAudience'),
-    paymentProviderUrl: text('paymentProviderUrl'),
+    ...(!standsIn && { paymentProviderUrl: text('paymentProviderUrl') }),
     webhookSecretName: text('webhookSecretName'),
-    disposable: flag('disposable', given('disposable')),
+    disposable,
   }
 }
 

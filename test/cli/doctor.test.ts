@@ -229,6 +229,23 @@ describe('what delivers', () => {
     expect(levels(findings)).toMatchObject({ 'event-source': 'problem', 'function-table': 'problem' })
   })
 
+  test('is a relay, which reads the stream as it has to', async () => {
+    const stream = `arn:aws:dynamodb:eu-central-1:111122223333:table/${table}/stream/2026-01-01T00:00:00.000`
+    const sound = {
+      EventSourceArn: stream,
+      StartingPosition: 'TRIM_HORIZON',
+      MaximumRetryAttempts: 5,
+      DestinationConfig: { OnFailure: { Destination: queueArn } },
+      FilterCriteria: { Filters: [{ Pattern: '{}' }] },
+    }
+    deploy({ mapping: sound })
+    expect(levels((await doctor('--function', 'relay')).findings)).toMatchObject({ relay: 'ok' })
+    deploy({ mapping: { ...sound, MaximumRetryAttempts: -1, FilterCriteria: {} } })
+    const { code, findings } = await doctor('--function', 'relay')
+    expect(code).toBe(9)
+    expect(levels(findings)).toMatchObject({ 'relay-stops-the-shard': 'problem', 'relay-misses-messages': 'problem' })
+  })
+
   test('cannot be read: that is a finding, and the rest is still told', async () => {
     deploy()
     const { code, findings } = await doctor('--queue', `${queueUrl}-missing`)

@@ -45,6 +45,30 @@ describe('an environment', () => {
     }
   })
 
+  test('that is disposable may do without a payment provider: something stands in', () => {
+    const { stderr, status } = runApp({
+      environment: 'dev',
+      environments: { dev: { disposable: true, standInProvider: true } },
+    })
+    expect({ stderr: stderr.replace(/^\[Warning[^\n]*\n?/gm, ''), status }).toMatchObject({ status: 0 })
+    const { Resources } = JSON.parse(readFileSync(join(out, 'LambdaOncePayments-dev.template.json'), 'utf8'))
+    const [urlId] = Object.keys(Resources).filter((id) => Resources[id].Type === 'AWS::Lambda::Url')
+    const [worker] = Object.keys(Resources).filter(
+      (id) => id.startsWith('PaymentsWorker') && Resources[id].Properties.Environment,
+    )
+    const { PAYMENT_PROVIDER_URL } = Resources[worker!].Properties.Environment.Variables
+    const [slash, url] = ['/', { 'Fn::GetAtt': [urlId, 'FunctionUrl'] }]
+    expect(PAYMENT_PROVIDER_URL).toEqual({
+      'Fn::Join': ['', ['https://', { 'Fn::Select': [2, { 'Fn::Split': [slash, url] }] }]],
+    })
+  })
+
+  test('that is not disposable charges nobody by no accident', () => {
+    expect(runApp({ standInProvider: true }).stderr).toContain(
+      'Context standInProvider is true, and the environment is not disposable',
+    )
+  })
+
   test('that is not in cdk.json is refused, with those that are', () => {
     expect(runApp({ environment: 'staging', environments }).stderr).toContain(
       'Context environment is "staging", and cdk.json has only: dev.',

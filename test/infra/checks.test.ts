@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ALL_CHECKS } from '../../infra/constructs/checks/all.ts'
-import { type Check, judge } from '../../infra/constructs/checks/check.ts'
-import { QUEUE_CHECKS } from '../../infra/constructs/checks/queue-checks.ts'
-import type { QueueFacts } from '../../infra/constructs/checks/queue-facts.ts'
+import { ALL_CHECKS } from '../../lib/checks/all.ts'
+import { type Check, judge } from '../../lib/checks/check.ts'
+import { QUEUE_CHECKS } from '../../lib/checks/queue-checks.ts'
+import type { QueueFacts } from '../../lib/checks/queue-facts.ts'
 import {
   API_CHECKS,
   type ApiFacts,
@@ -10,8 +10,8 @@ import {
   RELAY_CHECKS,
   type ReconcilerFacts,
   type RelayFacts,
-} from '../../infra/constructs/checks/service-checks.ts'
-import { TABLE_CHECKS, type TableFacts } from '../../infra/constructs/checks/table-checks.ts'
+} from '../../lib/checks/service-checks.ts'
+import { TABLE_CHECKS, type TableFacts } from '../../lib/checks/table-checks.ts'
 
 /** A change to a sound configuration, the check it breaks (none: it is still sound), and what the message must say. */
 type Case<Facts> = readonly [change: Partial<Facts>, id: string | undefined, ...says: string[]]
@@ -65,6 +65,9 @@ const queueCases: readonly Case<QueueFacts>[] = [
   [{ ...fifo, batchSize: 11 }, 'batch-size-on-fifo', '11', '10'],
   [{ batchSize: 11 }, 'batch-size-without-window', '11', '10'],
   [{ batchSize: 11, batchingWindowSeconds: 1, visibilitySeconds: 61 }, undefined],
+  [{ ...fifo, batchSize: undefined, batchingWindowSeconds: undefined }, undefined],
+  [{ batchSize: 10_001, batchingWindowSeconds: 1, visibilitySeconds: 61 }, 'batch-size-beyond-limit', '10001', '10000'],
+  [{ batchSize: 11, batchingWindowSeconds: undefined }, undefined],
   [{ maxConcurrency: 1 }, 'max-concurrency-too-low', '1', '2'],
   [{ maxConcurrency: 2 }, undefined],
   [{ maxConcurrency: 6, reservedConcurrency: 5 }, 'reserved-below-max-concurrency', '5', '6'],
@@ -75,7 +78,7 @@ const queueCases: readonly Case<QueueFacts>[] = [
   [{ filters: 2 }, 'filter-deletes-messages', '2 filters', 'acknowledgeDrop: true'],
   [{ filters: 2, acknowledgeDrop: true }, undefined],
   [{ consumerHasRole: false }, 'permissions-not-granted', '0 of the 2'],
-  [{ visibilitySeconds: undefined }, 'numbers-not-known', '1 of 4', 'visibilityTimeout'],
+  [{ visibilitySeconds: undefined }, 'numbers-not-known', '1 of 4', 'visibilityTimeout', '1209600 s'],
   [{ queueRetentionSeconds: undefined }, 'numbers-not-known', '1 of 4', 'retentionPeriod'],
   [{ functionTimeoutSeconds: undefined }, 'numbers-not-known', '1 of 4', 'consumerTimeout'],
   [{ deadLetters: { kind: 'unknown' } }, 'numbers-not-known', '1 of 4', 'deadLetterRetentionPeriod'],
@@ -86,7 +89,7 @@ const soundTable: TableFacts = {
   regions: 1,
   stronglyConsistent: false,
   acknowledgeHomeRegion: false,
-  keys: ['pk', 'sk'],
+  keys: ['pk (S)', 'sk (S)'],
   ttlAttribute: 'expiresAt',
   indexes: [],
   deletedWithStack: false,
@@ -95,17 +98,28 @@ const soundTable: TableFacts = {
   wantsIndex: false,
   wantsStream: false,
 }
+const due = { name: 'due', keys: ['dueShard (S)', 'dueAtMs (N)'] }
 const tableCases: readonly Case<TableFacts>[] = [
   [{ regions: 2 }, 'replicas', '2 regions', 'acknowledgeHomeRegion: true'],
   [{ regions: 2, acknowledgeHomeRegion: true }, undefined],
   [{ regions: 3, stronglyConsistent: true }, 'strongly-consistent-replicas', '3 regions', 'TTL and transactions'],
   [{ regions: 3, stronglyConsistent: true, acknowledgeHomeRegion: true }, 'strongly-consistent-replicas'],
-  [{ keys: ['id'] }, 'other-keys', '1 keys (id)', '2 (pk, sk'],
-  [{ keys: ['sk', 'pk'] }, 'other-keys'],
+  [{ keys: ['id (S)'] }, 'other-keys', '1 keys (id (S))', '2 (pk (S), sk (S))'],
+  [{ keys: ['sk (S)', 'pk (S)'] }, 'other-keys'],
+  [{ keys: ['pk (S)', 'sk (N)'] }, 'other-keys', 'sk (N)'],
   [{ ttlAttribute: undefined }, 'other-ttl-attribute', '0 attributes', 'expiresAt'],
   [{ ttlAttribute: 'ttl' }, 'other-ttl-attribute', '"ttl"', 'expiresAt'],
-  [{ wantsIndex: true, indexes: ['gsi1'] }, 'no-reconciler-index', '1 indexes', 'reconcilerIndex: true'],
-  [{ wantsIndex: true, indexes: ['gsi1', 'due'] }, undefined],
+  [
+    { wantsIndex: true, indexes: [{ name: 'gsi1', keys: [] }] },
+    'no-reconciler-index',
+    '1 indexes',
+    'reconcilerIndex: true',
+  ],
+  [{ wantsIndex: true, indexes: [due] }, undefined],
+  [{ wantsIndex: true, indexes: [{ ...due, attributes: ['status', 'more'] }] }, undefined],
+  [{ wantsIndex: true, indexes: [{ ...due, attributes: [] }] }, 'other-reconciler-index', 'lacks 1 attributes', '2 ('],
+  [{ wantsIndex: true, indexes: [{ ...due, keys: ['dueShard (S)'] }] }, 'other-reconciler-index', '1 keys'],
+  [{ indexes: [{ ...due, keys: [] }] }, undefined],
   [{ wantsStream: true }, 'no-stream', '0 of the 1', 'stream: true'],
   [{ wantsStream: true, stream: 'KEYS_ONLY' }, 'no-stream', 'KEYS_ONLY'],
   [{ wantsStream: true, stream: 'OLD_IMAGE' }, 'no-stream'],

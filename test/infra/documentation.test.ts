@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { Duration } from 'aws-cdk-lib'
 import { describe, expect, test } from 'vitest'
-import { ALL_CHECKS } from '../../infra/constructs/checks/all.ts'
 import {
   ALARM_THRESHOLDS,
   IdempotencyTable,
   IdempotentFunction,
   IdempotentQueue,
 } from '../../infra/constructs/index.ts'
-import { tableActions } from '../../infra/constructs/table/grants.ts'
+import {
+  GROUP_COMMIT_ACTIONS,
+  OPERATOR_WRITE_ACTIONS,
+  RELAY_ACTIONS,
+  tableActions,
+} from '../../infra/constructs/table/grants.ts'
+import { ALL_CHECKS } from '../../lib/checks/all.ts'
 import { ENTRY, newStack, only } from './constructs/set-up.ts'
 
 const guide = readFileSync(new URL('../../docs/cdk.md', import.meta.url), 'utf8')
@@ -27,6 +32,19 @@ test('the guide lists every check, and no other, as the code has it', () => {
   )
 })
 
+test.each([
+  ['grantIdempotency', tableActions({})],
+  ['… with `groupCommit`', GROUP_COMMIT_ACTIONS],
+  ['… with `receipts`', tableActions({ receipts: true }).slice(tableActions({}).length)],
+  ['… with `reconciler`', tableActions({ reconciler: true }).slice(tableActions({}).length)],
+  ['every `OutboxRelay`', RELAY_ACTIONS],
+  ['grantOperate', OPERATOR_WRITE_ACTIONS],
+])('the guide names the actions of %s, and no other', (granted, actions) => {
+  const row = guide.split('\n').find((line) => line.startsWith(`| ${granted}`) || line.startsWith(`| \`${granted}`))
+  const named = [...(row?.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, action]) => `dynamodb:${action}`)
+  expect(named).toEqual([...actions])
+})
+
 describe('the templates without CDK have the numbers that the constructs compute for a timeout of 10 seconds', () => {
   const stack = newStack()
   const table = new IdempotencyTable(stack, 'Table')
@@ -34,6 +52,8 @@ describe('the templates without CDK have the numbers that the constructs compute
   new IdempotentQueue(stack, 'Payments', { consumer })
   const queue = only(stack, 'AWS::SQS::Queue', /^Payments[0-9A-F]{8}$/).properties
   const deadLetters = only(stack, 'AWS::SQS::Queue', /^PaymentsDeadLetters/).properties
+  const mapping = only(stack, 'AWS::Lambda::EventSourceMapping').properties
+  const created = only(stack, 'AWS::DynamoDB::GlobalTable').properties
   const retention: string = only(stack, 'AWS::Lambda::Function').properties.Environment.Variables.RETENTION_SECONDS
   const block = (language: string, marker: string): string => {
     const blocks = [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
@@ -52,13 +72,13 @@ describe('the templates without CDK have the numbers that the constructs compute
         `MessageRetentionPeriod: ${deadLetters.MessageRetentionPeriod}`,
         `maxReceiveCount: ${queue.RedrivePolicy.maxReceiveCount}`,
         `RETENTION_SECONDS: ${retention}`,
-        `Action: [${tableActions({}).join(', ')}]`,
+        `Action: [${tableActions({ groupCommit: true }).join(', ')}]`,
       ],
     ],
     [
       'SAM',
       block('yaml', 'AWS::Serverless::Function'),
-      ['Timeout: 10', `RETENTION_SECONDS: ${retention}`, `Action: [${tableActions({}).join(', ')}]`],
+      ['Timeout: 10', `RETENTION_SECONDS: ${retention}`, `Action: [${tableActions({ groupCommit: true }).join(', ')}]`],
     ],
     [
       'Terraform',
@@ -69,7 +89,7 @@ describe('the templates without CDK have the numbers that the constructs compute
         `message_retention_seconds = ${deadLetters.MessageRetentionPeriod}`,
         `maxReceiveCount = ${queue.RedrivePolicy.maxReceiveCount}`,
         `RETENTION_SECONDS = ${retention}`,
-        tableActions({})
+        tableActions({ groupCommit: true })
           .map((action) => `"${action}"`)
           .join(', '),
       ],
@@ -77,6 +97,46 @@ describe('the templates without CDK have the numbers that the constructs compute
   ])('%s', (_, code, lines) => {
     for (const line of lines) expect(code).toContain(line)
     expect(code).toContain('ReportBatchItemFailures')
+    expect(code).toMatch(new RegExp(`(BatchSize:|batch_size +=) ${mapping.BatchSize}\\b`))
+  })
+
+  test('and CloudFormation the fields of the table, in words of its resource for one region', () => {
+    const code = block('yaml', 'AWS::DynamoDB::Table')
+    for (const { AttributeName, KeyType } of created.KeySchema) {
+      expect(code).toContain(`- { AttributeName: ${AttributeName}, KeyType: ${KeyType} }`)
+    }
+    for (const { AttributeName, AttributeType } of created.AttributeDefinitions) {
+      expect(code).toContain(`- { AttributeName: ${AttributeName}, AttributeType: ${AttributeType} }`)
+    }
+    const { AttributeName, Enabled } = created.TimeToLiveSpecification
+    const [replica] = created.Replicas
+    const recovers = replica.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled
+    for (const line of [
+      `BillingMode: ${created.BillingMode}`,
+      `DeletionProtectionEnabled: ${replica.DeletionProtectionEnabled}`,
+      `PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: ${recovers} }`,
+      `TimeToLiveSpecification: { AttributeName: ${AttributeName}, Enabled: ${Enabled} }`,
+      'DeletionPolicy: Retain',
+      'UpdateReplacePolicy: Retain',
+    ]) {
+      expect(code).toContain(line)
+    }
+  })
+
+  test('and Terraform', () => {
+    const code = block('hcl', 'aws_dynamodb_table').replaceAll(/ +/g, ' ')
+    const [hash, range] = created.KeySchema
+    for (const line of [
+      `billing_mode = "${created.BillingMode}"`,
+      `hash_key = "${hash.AttributeName}"`,
+      `range_key = "${range.AttributeName}"`,
+      `deletion_protection_enabled = ${created.Replicas[0].DeletionProtectionEnabled}`,
+      `attribute_name = "${created.TimeToLiveSpecification.AttributeName}"`,
+      'point_in_time_recovery { enabled = true }',
+      'prevent_destroy = true',
+    ]) {
+      expect(code).toContain(line)
+    }
   })
 })
 

@@ -55,7 +55,6 @@ describe('under the rule packs AwsSolutions and Serverless', () => {
       'LambdaOncePayments/PaymentsWorker/Default Serverless-LambdaTracing',
       'LambdaOncePayments/Reconciler/Default Serverless-LambdaDLQ',
       'LambdaOncePayments/Reconciler/Default Serverless-LambdaTracing',
-      'LambdaOncePayments/Reconciler/Role/DefaultPolicy AwsSolutions-IAM5[Resource::<OrdersApi48294D44.Arn>:*]',
       'LambdaOncePayments/Reconciler/Schedule Serverless-EventBusDLQ',
     ])
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { synthesize } from './templates.ts'
+import { resourcesOf, synthesize } from './templates.ts'
 
-const { data } = synthesize()
+const { data, payments } = synthesize()
 
 /**
  * CloudFormation replaces a resource whose logical id changes: a new, empty table, and everything that comes again is
@@ -29,6 +29,54 @@ test('the stateful stack keeps its logical ids', () => {
         "LedgerTable38A58B60": "AWS::DynamoDB::GlobalTable",
         "OrdersTable315BB997": "AWS::DynamoDB::GlobalTable",
       },
+    }
+  `)
+})
+
+/** In a queue that is replaced lies what was sent to the old one. */
+test('the queues keep their logical ids', () => {
+  expect(resourcesOf(payments, 'AWS::SQS::Queue').map(([id]) => id)).toMatchInlineSnapshot(`
+    [
+      "PaidOrdersDeadLetters3F50641D",
+      "PaidOrders77DAEA65",
+      "PaymentsDeadLetters5E5F225C",
+      "Payments130453D3",
+      "OutboxRelayDeadLetters34650F60",
+    ]
+  `)
+})
+
+/**
+ * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-dynamodb-globaltable.html
+ * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
+ */
+const REPLACES = {
+  'AWS::DynamoDB::GlobalTable': ['KeySchema', 'LocalSecondaryIndexes', 'TableName'],
+  'AWS::SQS::Queue': ['FifoQueue', 'QueueName'],
+}
+
+test('nothing that holds data is replaced by another value of one of its properties', () => {
+  const held = [data, payments].flatMap((template) =>
+    Object.entries(REPLACES).flatMap(([type, names]) =>
+      resourcesOf(template, type).map(([id, { Properties }]) => [
+        id.replace(/[0-9A-F]{8}$/, ''),
+        names
+          .flatMap((name) => (name in Properties ? [`${name}: ${JSON.stringify(Properties[name])}`] : []))
+          .join(', '),
+      ]),
+    ),
+  )
+  expect(Object.fromEntries(held)).toMatchInlineSnapshot(`
+    {
+      "BalancesTable": "KeySchema: [{"AttributeName":"account","KeyType":"HASH"}]",
+      "IdempotencyTable": "KeySchema: [{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]",
+      "LedgerTable": "KeySchema: [{"AttributeName":"account","KeyType":"HASH"},{"AttributeName":"sequence","KeyType":"RANGE"}]",
+      "OrdersTable": "KeySchema: [{"AttributeName":"orderId","KeyType":"HASH"}]",
+      "OutboxRelayDeadLetters": "",
+      "PaidOrders": "FifoQueue: true",
+      "PaidOrdersDeadLetters": "FifoQueue: true",
+      "Payments": "",
+      "PaymentsDeadLetters": "",
     }
   `)
 })

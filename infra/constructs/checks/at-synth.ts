@@ -1,6 +1,6 @@
 import { Validations } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
-import { type Check, judge } from './check.ts'
+import { type Check, judge } from '../../../lib/checks/check.ts'
 
 /**
  * Runs checks when the template is built, over what it then holds: later changes and escape hatches count. CDK puts the

@@ -5,14 +5,18 @@ import type { IKey } from 'aws-cdk-lib/aws-kms'
 import type { EventSourceMapping, IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
+import { QUEUE_CHECKS } from '../../../lib/checks/queue-checks.ts'
 import { checkAtSynth } from '../checks/at-synth.ts'
-import { QUEUE_CHECKS } from '../checks/queue-checks.ts'
-import { refuse, refuseBeside } from '../checks/refuse.ts'
+import { refuse } from '../checks/refuse.ts'
+import { refuseOtherRegion, refuseTableElsewhere } from '../checks/same-region.ts'
 import { IdempotentFunction } from '../idempotent-function.ts'
+import { requiredSeconds } from '../read/seconds.ts'
 import type { IdempotencyTable } from '../table/idempotency-table.ts'
+import { broughtAlong } from './brought-along.ts'
+import { grantSendTo } from './grants.ts'
 import { mappingOf } from './mapping.ts'
 import { newQueues } from './new-queues.ts'
-import { queueFacts, queuesBroughtAlong, redeliverySeconds } from './queue-facts.ts'
+import { queueFacts, redeliverySeconds } from './queue-facts.ts'
 
 /** Properties of {@link IdempotentQueue}. */
 export interface IdempotentQueueProps {
@@ -24,7 +28,8 @@ export interface IdempotentQueueProps {
    */
   readonly table?: IdempotencyTable
   /**
-   * A queue that exists already. One of this app is checked by its own numbers; of an imported one state them here.
+   * A queue that exists already. One of this app is checked by its own numbers; of an imported one state them here: what
+   * is not known is warned of, and taken to be SQS's longest where the records' retention follows from it.
    * @default - a new queue with a dead-letter queue
    */
   readonly queue?: IQueue
@@ -33,15 +38,30 @@ export interface IdempotentQueueProps {
    * @default - a new one
    */
   readonly deadLetterQueue?: IQueue
-  /** @default false */
+  /**
+   * Whether the new queue, and its dead letters, keep the order of each message group.
+   * @default false
+   */
   readonly fifo?: boolean
-  /** @default false */
+  /**
+   * Whether SQS takes the hash of a body for its deduplication id, which drops a second, intended message of the same body.
+   * @default false
+   */
   readonly contentBasedDeduplication?: boolean
-  /** @default - six times the consumer's timeout, and the batching window */
+  /**
+   * How long a received message is hidden from others.
+   * @default - six times the consumer's timeout, and the batching window
+   */
   readonly visibilityTimeout?: Duration
-  /** @default Duration.days(4) */
+  /**
+   * How long a message waits in the queue at most.
+   * @default Duration.days(4)
+   */
   readonly retentionPeriod?: Duration
-  /** @default Duration.days(14) */
+  /**
+   * How long a message waits among the dead letters at most. Of an imported queue: how long it does.
+   * @default Duration.days(14)
+   */
   readonly deadLetterRetentionPeriod?: Duration
   /**
    * How often a message is received before it goes to the dead letters.
@@ -53,9 +73,15 @@ export interface IdempotentQueueProps {
    * @default - keys that SQS manages
    */
   readonly encryptionKey?: IKey
-  /** @default 10 */
+  /**
+   * Messages in one invocation at most.
+   * @default 10
+   */
   readonly batchSize?: number
-  /** @default - none */
+  /**
+   * How long Lambda gathers messages for a batch.
+   * @default - none
+   */
   readonly maxBatchingWindow?: Duration
   /**
    * How many batches may be with the consumer at once, from 2.
@@ -92,11 +118,15 @@ export interface IdempotentQueueProps {
  * const payments = new IdempotentQueue(this, 'Payments', { consumer: worker })
  */
 export class IdempotentQueue extends Construct {
+  /** The queue itself. */
   readonly queue: IQueue
   /** Absent only when a queue was brought along that has none, or an imported one whose is not stated. */
   readonly deadLetterQueue?: IQueue
+  /** The function that it feeds. */
   readonly consumer: IFunction
+  /** Between both. */
   readonly eventSourceMapping: EventSourceMapping
+  /** The table with the consumer's records. */
   readonly table: IdempotencyTable
   #outboxSeconds: () => number = () => 0
 
@@ -111,18 +141,20 @@ export class IdempotentQueue extends Construct {
         ? consumer.table
         : refuse(this, 'The consumer is no IdempotentFunction, so its table is not known: set table.'))
     const lease = props.lease ?? (isIdempotent ? consumer.lease : undefined)
+    if (lease !== undefined) requiredSeconds(this, 'lease', lease)
 
-    if (props.queue !== undefined) {
-      const { encryptionKey, contentBasedDeduplication, fifo } = props
-      refuseBeside(this, 'queue', { encryptionKey, contentBasedDeduplication, fifo })
-    }
     const { queue, deadLetterQueue } = props.queue
-      ? queuesBroughtAlong(props.queue, props)
+      ? broughtAlong(this, props.queue, props)
       : newQueues(this, this.consumer, props)
     this.queue = queue
     if (deadLetterQueue !== undefined) this.deadLetterQueue = deadLetterQueue
 
+    refuseTableElsewhere(this, this.table.table, this.consumer)
+    const fed = { name: 'consumer', env: this.consumer.env }
+    refuseOtherRegion(this, { name: 'queue', env: queue.env }, fed, 'Lambda polls queues of its own region only.')
     this.eventSourceMapping = mappingOf(this, this.consumer, queue, props)
+    // Granted already where it is true, and not used where it is false.
+    if (isIdempotent && consumer.groupCommit === undefined) this.table.grantGroupCommit(consumer)
     const known = {
       queue,
       deadLetterQueue,
@@ -144,8 +176,7 @@ export class IdempotentQueue extends Construct {
 
   /** Lets somebody send messages, and nothing else. */
   grantSendMessages(grantee: IGrantable): Grant {
-    this.queue.encryptionMasterKey?.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey')
-    return this.queue.grant(grantee, 'sqs:SendMessage')
+    return grantSendTo(grantee, this.queue)
   }
 
   /** Messages that wait to be received. */

@@ -2,9 +2,10 @@ import { Duration } from 'aws-cdk-lib'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { ADVISED_RECEIVE_COUNT, VISIBILITY_PER_TIMEOUT } from '../checks/queue-checks.ts'
-import { refuse } from '../checks/refuse.ts'
-import { functionNumbers } from '../read/numbers.ts'
+import { ADVISED_RECEIVE_COUNT, VISIBILITY_PER_TIMEOUT } from '../../../lib/checks/queue-checks.ts'
+import { refuse, refuseBeside } from '../checks/refuse.ts'
+import { functionNumbers, queueNumbers } from '../read/numbers.ts'
+import { knownSeconds, requiredSeconds } from '../read/seconds.ts'
 import type { IdempotentQueueProps } from './idempotent-queue.ts'
 
 const RETENTION = Duration.days(4)
@@ -18,6 +19,12 @@ export function newQueues(
   props: IdempotentQueueProps,
 ): { readonly queue: Queue; readonly deadLetterQueue: IQueue } {
   const { fifo, contentBasedDeduplication, encryptionKey } = props
+  if (contentBasedDeduplication !== undefined && !fifo) {
+    refuse(scope, 'contentBasedDeduplication is set, and the queue is no FIFO queue: set fifo: true, or leave it out.')
+  }
+  if (props.deadLetterQueue && queueNumbers(props.deadLetterQueue)) {
+    refuseBeside(scope, 'deadLetterQueue', { deadLetterRetentionPeriod: props.deadLetterRetentionPeriod })
+  }
   const guarded = {
     enforceSSL: true,
     ...(encryptionKey
@@ -43,12 +50,15 @@ export function newQueues(
 }
 
 function advisedVisibility(scope: Construct, consumer: IFunction, props: IdempotentQueueProps): Duration {
-  const timeoutSeconds = props.consumerTimeout?.toSeconds() ?? functionNumbers(consumer).timeoutSeconds
+  const timeoutSeconds = functionNumbers(consumer).timeoutSeconds ?? knownSeconds(props.consumerTimeout)
   if (timeoutSeconds === undefined) {
     refuse(
       scope,
-      'The consumer is imported, so its timeout is not known and no visibility timeout follows from it: set consumerTimeout.',
+      'The consumer is imported, or its timeout is a token, so that no visibility timeout follows from it: set consumerTimeout.',
     )
   }
-  return Duration.seconds(VISIBILITY_PER_TIMEOUT * timeoutSeconds + (props.maxBatchingWindow?.toSeconds() ?? 0))
+  const { maxBatchingWindow: window } = props
+  const isSet = window !== undefined && (window.isUnresolved() || window.toMilliseconds() > 0)
+  const windowSeconds = isSet ? requiredSeconds(scope, 'maxBatchingWindow', window) : 0
+  return Duration.seconds(VISIBILITY_PER_TIMEOUT * timeoutSeconds + windowSeconds)
 }

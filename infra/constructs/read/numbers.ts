@@ -1,5 +1,5 @@
 import { CfnFunction, type IFunction } from 'aws-cdk-lib/aws-lambda'
-import { CfnQueue, type DeadLetterQueue, type IQueue } from 'aws-cdk-lib/aws-sqs'
+import { CfnQueue, type IQueue } from 'aws-cdk-lib/aws-sqs'
 import { field, knownNumber, resourceOf } from './template-resource.ts'
 
 // What CloudFormation takes where a template says nothing.
@@ -13,7 +13,7 @@ export interface FunctionNumbers {
   readonly reservedConcurrency?: number
 }
 
-/** The numbers of a function of this app, or of the function behind an alias or version; none of an imported one. */
+/** The numbers of a function of this app, or of the function behind an alias or version; none of an imported one or of tokens. */
 export function functionNumbers(fn: IFunction): FunctionNumbers {
   const target: unknown = field(fn, 'lambda') ?? fn
   const resource = resourceOf<CfnFunction>(target as IFunction, CfnFunction.CFN_RESOURCE_TYPE_NAME)
@@ -29,16 +29,19 @@ export interface QueueNumbers {
   readonly visibilitySeconds?: number
   readonly retentionSeconds?: number
   /** Absent: the queue has none, or it is imported. */
-  readonly deadLetterQueue?: DeadLetterQueue
+  readonly deadLetterQueue?: IQueue
+  readonly maxReceiveCount?: number
 }
 
 /** The numbers of a queue of this app; undefined for an imported one. */
 export function queueNumbers(queue: IQueue): QueueNumbers | undefined {
   const resource = resourceOf<CfnQueue>(queue, CfnQueue.CFN_RESOURCE_TYPE_NAME)
   if (resource === undefined) return undefined
+  const own = field(queue, 'deadLetterQueue')
   return {
     visibilitySeconds: knownNumber(resource.visibilityTimeout ?? DEFAULT_VISIBILITY_SECONDS),
     retentionSeconds: knownNumber(resource.messageRetentionPeriod ?? DEFAULT_QUEUE_RETENTION_SECONDS),
-    deadLetterQueue: field(queue, 'deadLetterQueue') as DeadLetterQueue | undefined,
+    deadLetterQueue: field(own, 'queue') as IQueue | undefined,
+    maxReceiveCount: knownNumber(field(own, 'maxReceiveCount')),
   }
 }

@@ -1,7 +1,7 @@
 /** What a function does with the table beyond claiming, running, completing and committing operations. */
 export interface IdempotencyGrantOptions {
   /**
-   * It claims the records of a batch together.
+   * It shares requests between the records of a batch (`groupCommit` of `idempotentBatch`).
    * @default false
    */
   readonly groupCommit?: boolean
@@ -21,7 +21,7 @@ export interface IdempotencyGrantOptions {
 const STORE_ACTIONS = ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem']
 
 /** BatchExecuteStatement is authorised by its statements. */
-const GROUP_COMMIT_ACTIONS = ['dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate', 'dynamodb:PartiQLSelect']
+export const GROUP_COMMIT_ACTIONS: readonly string[] = ['dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate']
 
 /** For what lies beside a record: receipts and messages. */
 const BESIDE_ACTIONS = ['dynamodb:Query']
@@ -39,6 +39,23 @@ export function tableActions(options: IdempotencyGrantOptions): string[] {
 /** The actions on the index. */
 export const INDEX_ACTIONS: readonly string[] = ['dynamodb:Query']
 
+/** What the command line reads: an operation and what lies beside it, or the whole table, and what the table is like. */
+export const OPERATOR_READ_ACTIONS: readonly string[] = [
+  'dynamodb:BatchGetItem',
+  'dynamodb:DescribeContinuousBackups',
+  'dynamodb:DescribeTable',
+  'dynamodb:DescribeTimeToLive',
+  'dynamodb:GetItem',
+  'dynamodb:Query',
+  'dynamodb:Scan',
+]
+
+/** `list --index` reads the whole index, and `doctor` tries what a reconciler does. */
+export const OPERATOR_INDEX_ACTIONS: readonly string[] = ['dynamodb:Query', 'dynamodb:Scan']
+
+/** Acts change a record; a large value is put beside it first. */
+export const OPERATOR_WRITE_ACTIONS: readonly string[] = ['dynamodb:PutItem', 'dynamodb:UpdateItem']
+
 /** A relay only marks what it has sent, or could not send. */
 export const RELAY_ACTIONS: readonly string[] = ['dynamodb:UpdateItem']
 
@@ -52,10 +69,12 @@ export const STREAM_ACTIONS: readonly string[] = [
 /** What Lambda does to find the table's stream, which is named by the time it was made. */
 export const STREAM_LIST_ACTIONS: readonly string[] = ['dynamodb:ListStreams']
 
+/** What DynamoDB does with a customer managed key on behalf of whoever reads the table. */
+export const KEY_READ_ACTIONS: readonly string[] = ['kms:Decrypt', 'kms:DescribeKey']
+
 /** What DynamoDB does with a customer managed key on behalf of whoever reads and writes the table. */
 export const KEY_ACTIONS: readonly string[] = [
-  'kms:Decrypt',
-  'kms:DescribeKey',
+  ...KEY_READ_ACTIONS,
   'kms:Encrypt',
   'kms:GenerateDataKey*',
   'kms:ReEncrypt*',

@@ -1,16 +1,23 @@
 import { type Duration, Lazy, type RemovalPolicy } from 'aws-cdk-lib'
+import type { Metric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
 import type { ITableV2, ReplicaTableProps } from 'aws-cdk-lib/aws-dynamodb'
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { Construct } from 'constructs'
+import { TABLE_CHECKS } from '../../../lib/checks/table-checks.ts'
 import { INDEX_NAME } from '../../../lib/dynamodb/table-shape.ts'
 import { checkAtSynth } from '../checks/at-synth.ts'
 import { refuse, refuseBeside } from '../checks/refuse.ts'
-import { TABLE_CHECKS } from '../checks/table-checks.ts'
+import { requiredSeconds } from '../read/seconds.ts'
 import {
+  GROUP_COMMIT_ACTIONS,
   type IdempotencyGrantOptions,
   INDEX_ACTIONS,
   KEY_ACTIONS,
+  KEY_READ_ACTIONS,
+  OPERATOR_INDEX_ACTIONS,
+  OPERATOR_READ_ACTIONS,
+  OPERATOR_WRITE_ACTIONS,
   RELAY_ACTIONS,
   STREAM_ACTIONS,
   STREAM_LIST_ACTIONS,
@@ -29,7 +36,7 @@ export interface IdempotencyTableProps {
   readonly table?: ITableV2
   /**
    * How long a finished operation protects. Shorter than a redelivery can take is refused.
-   * @default - computed: the longest redelivery of the queues that feed the table's functions, at least a day
+   * @default - computed: the longest redelivery of the queues that feed the table's functions and an hour, at least a day
    */
   readonly retention?: Duration
   /**
@@ -52,9 +59,15 @@ export interface IdempotencyTableProps {
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy
-  /** @default true */
+  /**
+   * Whether the table cannot be deleted before this is switched off.
+   * @default true
+   */
   readonly deletionProtection?: boolean
-  /** @default true */
+  /**
+   * Whether the table can be restored to any second of the last 35 days.
+   * @default true
+   */
   readonly pointInTimeRecovery?: boolean
   /**
    * Copies in other regions, with eventual consistency. Needs `acknowledgeHomeRegion`.
@@ -75,6 +88,7 @@ export interface IdempotencyTableProps {
  * const table = new IdempotencyTable(this, 'Idempotency')
  */
 export class IdempotencyTable extends Construct {
+  /** The table itself. */
   readonly table: ITableV2
   /** The key that encrypts the table, when it is a customer's. */
   readonly encryptionKey?: IKey
@@ -83,15 +97,15 @@ export class IdempotencyTable extends Construct {
   /** The variables a function reads: spread them into the `environment` of one that `IdempotentFunction` did not make. */
   readonly environment: { readonly IDEMPOTENCY_TABLE: string; readonly RETENTION_SECONDS: string }
 
-  readonly #retention: Duration | undefined
-  readonly #redeliveriesSeconds: (() => number | undefined)[] = []
+  readonly #retentionSeconds: number | undefined
+  readonly #redeliveriesSeconds: (() => number)[] = []
   readonly #reconcilerPeriodsSeconds: number[] = []
   #relays = 0
 
   constructor(scope: Construct, id: string, props: IdempotencyTableProps = {}) {
     super(scope, id)
     const { table, retention, acknowledgeHomeRegion = false, reconcilerIndex, ...creation } = props
-    this.#retention = retention
+    this.#retentionSeconds = retention && requiredSeconds(this, 'retention', retention)
     if (table === undefined) {
       this.table = newTable(this, { ...creation, reconcilerIndex: reconcilerIndex ?? false })
     } else {
@@ -123,6 +137,27 @@ export class IdempotencyTable extends Construct {
     return grant.combine(this.#grant(grantee, INDEX_ACTIONS, `${this.table.tableArn}/index/${INDEX_NAME}`))
   }
 
+  /** Lets a function share requests between the records of a batch, beside what `grantIdempotency` allows. */
+  grantGroupCommit(grantee: IGrantable): Grant {
+    return this.#grant(grantee, GROUP_COMMIT_ACTIONS, this.table.tableArn)
+  }
+
+  /**
+   * Lets a person look into operations by the command line, or by the console in a browser.
+   *
+   * @param grantee a role or user; `lambda-once` runs with its credentials
+   */
+  grantInspect(grantee: IGrantable): Grant {
+    const grant = this.#grant(grantee, OPERATOR_READ_ACTIONS, this.table.tableArn, KEY_READ_ACTIONS)
+    const indexArn = `${this.table.tableArn}/index/${INDEX_NAME}`
+    return grant.combine(this.#grant(grantee, OPERATOR_INDEX_ACTIONS, indexArn, KEY_READ_ACTIONS))
+  }
+
+  /** Lets a person also settle, resume, release, redrive and dispatch what stands in the table. */
+  grantOperate(grantee: IGrantable): Grant {
+    return this.grantInspect(grantee).combine(this.#grant(grantee, OPERATOR_WRITE_ACTIONS, this.table.tableArn))
+  }
+
   /** Lets an outbox relay mark what it has sent. */
   grantOutboxRelay(grantee: IGrantable): Grant {
     return this.#grant(grantee, RELAY_ACTIONS, this.table.tableArn)
@@ -138,9 +173,9 @@ export class IdempotencyTable extends Construct {
   /**
    * Makes the computed retention outlive a redelivery.
    *
-   * @param seconds asked at synthesis; undefined when it is not known
+   * @param seconds asked at synthesis
    */
-  coverRedelivery(seconds: () => number | undefined): void {
+  coverRedelivery(seconds: () => number): void {
     this.#redeliveriesSeconds.push(seconds)
   }
 
@@ -165,6 +200,21 @@ export class IdempotencyTable extends Construct {
     )
   }
 
+  /** Writes whose condition did not hold: each is a repetition that was caught, or a lost race. */
+  metricRefusedWrites(props?: MetricOptions): Metric {
+    return this.table.metricConditionalCheckFailedRequests(props)
+  }
+
+  /** Write units that were used. */
+  metricWriteUnits(props?: MetricOptions): Metric {
+    return this.table.metricConsumedWriteCapacityUnits(props)
+  }
+
+  /** Read units that were used. */
+  metricReadUnits(props?: MetricOptions): Metric {
+    return this.table.metricConsumedReadCapacityUnits(props)
+  }
+
   /** How many reconcilers work on this table. */
   get reconcilers(): number {
     return this.#reconcilerPeriodsSeconds.length
@@ -177,13 +227,16 @@ export class IdempotencyTable extends Construct {
 
   /** The retention as far as it is known now, in seconds; final at synthesis. */
   knownRetentionSeconds(): number {
-    if (this.#retention !== undefined) return this.#retention.toSeconds()
-    const known = this.#redeliveriesSeconds.map((longest) => longest()).filter((longest) => longest !== undefined)
-    return computedRetentionSeconds(known)
+    return this.#retentionSeconds ?? computedRetentionSeconds(this.#redeliveriesSeconds.map((longest) => longest()))
   }
 
-  #grant(grantee: IGrantable, actions: readonly string[], resourceArn: string): Grant {
-    this.encryptionKey?.grant(grantee, ...KEY_ACTIONS)
+  #grant(
+    grantee: IGrantable,
+    actions: readonly string[],
+    resourceArn: string,
+    keyActions: readonly string[] = KEY_ACTIONS,
+  ): Grant {
+    this.encryptionKey?.grant(grantee, ...keyActions)
     return Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [resourceArn] })
   }
 }

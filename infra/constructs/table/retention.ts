@@ -1,4 +1,4 @@
-import { RETENTION_MARGIN_SECONDS } from '../checks/redelivery.ts'
+import { RETENTION_MARGIN_SECONDS } from '../../../lib/checks/redelivery.ts'
 
 /** How long a record protects where no queue is attached: what clients of an API are promised. */
 export const DEFAULT_RETENTION_SECONDS = 86_400

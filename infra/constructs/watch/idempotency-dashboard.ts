@@ -16,20 +16,39 @@ import { widgetsFor } from './widgets.ts'
 
 /** Properties of {@link IdempotencyDashboard}. */
 export interface IdempotencyDashboardProps {
+  /** The table with the records. */
   readonly table: IdempotencyTable
   /** The operation namespaces of the application, as `createIdempotency` names them. */
   readonly namespaces: readonly string[]
-  /** @default - none */
+  /**
+   * Queues whose age, backlog and dead letters are watched.
+   * @default - none
+   */
   readonly queues?: readonly IdempotentQueue[]
-  /** @default - none */
+  /**
+   * Functions whose errors, throttles and durations are shown.
+   * @default - none
+   */
   readonly functions?: readonly (IdempotentFunction | IFunction)[]
-  /** @default - none */
+  /**
+   * What callers see.
+   * @default - none
+   */
   readonly api?: IdempotentApi
-  /** @default - none */
+  /**
+   * Whether committed messages go out in time.
+   * @default - none
+   */
   readonly relay?: OutboxRelay
-  /** @default - none */
+  /**
+   * Whether what is left behind is looked for.
+   * @default - none
+   */
   readonly reconciler?: Reconciler
-  /** @default - see `AlarmThresholds` */
+  /**
+   * From when on an alarm calls.
+   * @default - see `AlarmThresholds`
+   */
   readonly thresholds?: AlarmThresholds
   /**
    * What an alarm does, such as `new SnsAction(topic)`.
@@ -46,7 +65,9 @@ export interface IdempotencyDashboardProps {
  * new IdempotencyDashboard(this, 'Watch', { table, namespaces: ['payments'], queues: [payments], functions: [worker] })
  */
 export class IdempotencyDashboard extends Construct {
+  /** What an operator looks at first. */
   readonly dashboard: Dashboard
+  /** In no order; each says in its description what to do. */
   readonly alarms: readonly Alarm[]
 
   constructor(scope: Construct, id: string, props: IdempotencyDashboardProps) {

@@ -75,16 +75,8 @@ export function widgetsFor(watched: Watched, alarms: readonly Alarm[]): Answer[]
     {
       question: 'Does the table keep up?',
       widgets: [
-        graph(
-          'Refused writes (each is a repetition that was caught)',
-          [table.table.metricConditionalCheckFailedRequests()],
-          HALF,
-        ),
-        graph(
-          'Capacity',
-          [table.table.metricConsumedWriteCapacityUnits(), table.table.metricConsumedReadCapacityUnits()],
-          HALF,
-        ),
+        graph('Refused writes (each is a repetition that was caught)', [table.metricRefusedWrites()], HALF),
+        graph('Capacity', [table.metricWriteUnits(), table.metricReadUnits()], HALF),
       ],
     },
   ]

@@ -1,10 +1,11 @@
-import { judge } from '../../../infra/constructs/checks/check.ts'
-import { QUEUE_CHECKS } from '../../../infra/constructs/checks/queue-checks.ts'
-import type { QueueFacts } from '../../../infra/constructs/checks/queue-facts.ts'
+import { judge } from '../../checks/check.ts'
+import { QUEUE_CHECKS } from '../../checks/queue-checks.ts'
+import type { QueueFacts } from '../../checks/queue-facts.ts'
 import { count } from '../terminal/text.ts'
 import { type Finding, finding } from './finding.ts'
 import type { EventSource, FunctionFacts } from './function.ts'
 import type { QueueAttributes } from './queue.ts'
+import { relayFindings, relaySources } from './relay.ts'
 
 /** What the person knows that neither SQS nor Lambda does. */
 export interface Promised {
@@ -22,6 +23,7 @@ export function deliveryFindings(
   const retentionSeconds = promised.retentionSeconds ?? handler?.retentionSeconds
   return [
     ...(handler === undefined ? [] : functionFindings(handler, promised)),
+    ...relaySources(handler?.eventSources ?? [], promised.tableName).flatMap(relayFindings),
     ...(queue === undefined ? sourcesFindings(handler) : queueFindings(queue, handler, retentionSeconds)),
   ]
 }
@@ -41,9 +43,7 @@ function functionFindings({ tableName, eventSources }: FunctionFacts, promised: 
 /** Without the queue's own attributes only the mapping can be judged. */
 function sourcesFindings(handler: FunctionFacts | undefined): readonly Finding[] {
   const queues = handler?.eventSources.filter(({ arn }) => arn.includes(':sqs:')) ?? []
-  if (handler !== undefined && queues.length === 0) {
-    return [finding('event-source', 'info', 'No queue feeds the function.')]
-  }
+  if (handler?.eventSources.length === 0) return [finding('event-source', 'info', 'Nothing feeds the function.')]
   return queues.flatMap((source) =>
     rules(
       { fifo: source.arn.endsWith('.fifo'), deadLetters: { kind: 'unknown' } },

@@ -20,6 +20,16 @@ export interface EventSource {
   readonly maxConcurrency?: number
   readonly reportsBatchItemFailures: boolean
   readonly filters: number
+  /** Only of a stream. */
+  readonly stream?: StreamSettings
+}
+
+/** How a stream is read. */
+export interface StreamSettings {
+  readonly startsAtHorizon: boolean
+  /** −1: until the record leaves the stream. */
+  readonly retryAttempts: number
+  readonly hasFailureDestination: boolean
 }
 
 /** @throws CliFailure when the package is missing; the SDK's error */
@@ -59,7 +69,7 @@ export async function readFunction(FunctionName: string, region: string | undefi
 
 function eventSourceOf(mapping: EventSourceMappingConfiguration): EventSource {
   const { EventSourceArn = '', State, BatchSize = 10, MaximumBatchingWindowInSeconds = 0 } = mapping
-  const { ScalingConfig, FunctionResponseTypes = [], FilterCriteria } = mapping
+  const { ScalingConfig, FunctionResponseTypes = [], FilterCriteria, StartingPosition } = mapping
   return {
     arn: EventSourceArn,
     isEnabled: State !== 'Disabled' && State !== 'Disabling',
@@ -68,5 +78,12 @@ function eventSourceOf(mapping: EventSourceMappingConfiguration): EventSource {
     ...(ScalingConfig?.MaximumConcurrency !== undefined && { maxConcurrency: ScalingConfig.MaximumConcurrency }),
     reportsBatchItemFailures: FunctionResponseTypes.includes('ReportBatchItemFailures'),
     filters: FilterCriteria?.Filters?.length ?? 0,
+    ...(StartingPosition !== undefined && {
+      stream: {
+        startsAtHorizon: StartingPosition === 'TRIM_HORIZON',
+        retryAttempts: mapping.MaximumRetryAttempts ?? -1,
+        hasFailureDestination: mapping.DestinationConfig?.OnFailure?.Destination !== undefined,
+      },
+    }),
   }
 }

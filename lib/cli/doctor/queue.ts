@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import type { DeadLetterFacts } from '../../../infra/constructs/checks/queue-facts.ts'
+import type { DeadLetterFacts } from '../../checks/queue-facts.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 
 /** What SQS tells of a queue. */

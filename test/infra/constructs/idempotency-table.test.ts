@@ -1,8 +1,15 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { AttributeType, StreamViewType, Table, type TableProps, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
+import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { describe, expect, test } from 'vitest'
-import { IdempotencyTable, IdempotentFunction, IdempotentQueue, Reconciler } from '../../../infra/constructs/index.ts'
+import {
+  IdempotencyTable,
+  IdempotentFunction,
+  IdempotentQueue,
+  OutboxRelay,
+  Reconciler,
+} from '../../../infra/constructs/index.ts'
 import { TTL_ATTRIBUTE } from '../../../lib/index.ts'
 import { ENTRY, grantsOf, newStack, only, plainFunction, refusal, warnings } from './set-up.ts'
 
@@ -76,7 +83,7 @@ describe('a table brought along', () => {
     const idempotencyTable = new IdempotencyTable(stack, 'Table', { table })
     new Reconciler(stack, 'Reconciler', { table: idempotencyTable, entry: ENTRY })
     const reasons = refusal(stack)
-    expect(reasons).toContain('[Stack/Table] The table has 1 keys (id)')
+    expect(reasons).toContain('[Stack/Table] The table has 1 keys (id (S))')
     expect(reasons).toContain('expires by 0 attributes')
     expect(reasons).toContain('not the 1 it needs ("due")')
   })
@@ -86,6 +93,27 @@ describe('a table brought along', () => {
     const table = new TableV2(stack, 'Own', { ...KEYS, timeToLiveAttribute: 'expiresAt', deletionProtection: true })
     expect(new IdempotencyTable(stack, 'Table', { table }).table).toBe(table)
     expect(refusal(stack)).toBe('')
+  })
+
+  test.each<[string, Partial<TableProps>, string[]]>([
+    ['fits', {}, []],
+    ['has another TTL attribute', { timeToLiveAttribute: 'ttl' }, ['other-ttl-attribute']],
+    ['has a number for its sort key', { sortKey: { name: 'sk', type: AttributeType.NUMBER } }, ['other-keys']],
+    ['carries only keys in its stream', { stream: StreamViewType.KEYS_ONLY }, ['no-stream']],
+  ])('made by the older Table construct that %s is checked, too', (_, props, ids) => {
+    const stack = newStack()
+    const own = new Table(stack, 'Own', {
+      ...KEYS,
+      timeToLiveAttribute: 'expiresAt',
+      stream: StreamViewType.NEW_IMAGE,
+      deletionProtection: true,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      ...props,
+    })
+    const table = new IdempotencyTable(stack, 'Table', { table: own })
+    new OutboxRelay(stack, 'Relay', { table, entry: ENTRY, acknowledgeNoReconciler: true })
+    expect(refusal(stack).match(/lambda-once:[\w-]+/g) ?? []).toEqual(ids.map((id) => `lambda-once:${id}`))
+    if (ids.length === 0) expect(warnings(stack)).toEqual([])
   })
 
   test('and imported is taken at its word', () => {
@@ -157,7 +185,7 @@ describe('retention', () => {
 
 describe('grants', () => {
   const STORE = ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']
-  const PARTIQL = ['dynamodb:PartiQLInsert', 'dynamodb:PartiQLSelect', 'dynamodb:PartiQLUpdate']
+  const PARTIQL = ['dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate']
 
   test.each([
     [{}, { Table: STORE }],
@@ -169,6 +197,43 @@ describe('grants', () => {
     const fn = plainFunction(stack)
     new IdempotencyTable(stack, 'Table', { reconcilerIndex: true }).grantIdempotency(fn, options)
     expect(grantsOf(stack, 'Plain')).toEqual(expected)
+  })
+
+  test('of a person are to read, and to act as well when that is said', () => {
+    const stack = newStack()
+    const encryptionKey = new Key(stack, 'Key')
+    const table = new IdempotencyTable(stack, 'Table', { encryptionKey })
+    const assumedBy = new AccountRootPrincipal()
+    table.grantInspect(new Role(stack, 'Reader', { assumedBy }))
+    table.grantOperate(new Role(stack, 'Operator', { assumedBy }))
+    const reading = grantsOf(stack, 'Reader')
+    expect(reading.Table).toEqual([
+      'dynamodb:BatchGetItem',
+      'dynamodb:DescribeContinuousBackups',
+      'dynamodb:DescribeTable',
+      'dynamodb:DescribeTimeToLive',
+      'dynamodb:GetItem',
+      'dynamodb:Query',
+      'dynamodb:Scan',
+    ])
+    expect(reading['Table/index/due']).toEqual(['dynamodb:Query', 'dynamodb:Scan'])
+    expect(reading.Key).toEqual(['kms:Decrypt', 'kms:DescribeKey'])
+    expect(grantsOf(stack, 'Operator').Table).toEqual(
+      [...(reading.Table ?? []), 'dynamodb:PutItem', 'dynamodb:UpdateItem'].sort(),
+    )
+  })
+
+  test('are shared requests for what a queue feeds, unless its application has them off', () => {
+    const feed = (groupCommit?: boolean) => {
+      const stack = newStack()
+      const table = new IdempotencyTable(stack, 'Table')
+      const props = { entry: ENTRY, table, ...(groupCommit !== undefined && { groupCommit }) }
+      new IdempotentQueue(stack, 'Queue', { consumer: new IdempotentFunction(stack, 'Worker', props) })
+      return grantsOf(stack, 'WorkerRole').Table
+    }
+    expect(feed()).toEqual([...STORE, 'dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate'].sort())
+    expect(feed(true)).toEqual([...STORE, 'dynamodb:PartiQLInsert', 'dynamodb:PartiQLUpdate'].sort())
+    expect(feed(false)).toEqual(STORE)
   })
 
   test('include the key of a table that has one, and no other', () => {

@@ -138,6 +138,26 @@ test('a warning is silent once it is acknowledged by its id', () => {
   expect(warnings(stack)).toEqual([])
 })
 
+test('content-based deduplication without FIFO is refused, not left out', () => {
+  expect(() => queueWith({ contentBasedDeduplication: true })).toThrow('[Stack/Queue] contentBasedDeduplication is set')
+})
+
+test('dead letters of this app take no other retention than their own', () => {
+  const stack = newStack()
+  const deadLetterQueue = new Queue(stack, 'Dead', { retentionPeriod: Duration.days(14) })
+  const props = { consumer: worker(stack), deadLetterQueue, deadLetterRetentionPeriod: Duration.days(9) }
+  expect(() => new IdempotentQueue(stack, 'Queue', props)).toThrow('so deadLetterRetentionPeriod cannot be set here')
+})
+
+test('lets its function receive, delete and know its attributes, and nothing else', () => {
+  const { stack } = queueWith({})
+  expect(grantsOf(stack, 'WorkerRole').Queue).toEqual([
+    'sqs:DeleteMessage',
+    'sqs:GetQueueAttributes',
+    'sqs:ReceiveMessage',
+  ])
+})
+
 describe('a queue brought along', () => {
   test('of this app is checked by its own numbers', () => {
     const stack = newStack()
@@ -181,6 +201,26 @@ describe('a queue brought along', () => {
       'lambda-once:visibility-below-timeout',
       'lambda-once:dead-letters-not-kept-longer',
     ])
+  })
+
+  test.each<[string, Partial<IdempotentQueueProps>]>([
+    ['visibilityTimeout', { visibilityTimeout: Duration.minutes(5) }],
+    ['retentionPeriod', { retentionPeriod: Duration.days(1) }],
+    ['maxReceiveCount', { maxReceiveCount: 9 }],
+  ])('of this app takes no other %s: it would be believed against the template', (name, props) => {
+    const stack = newStack()
+    const queue = new Queue(stack, 'Own')
+    expect(() => new IdempotentQueue(stack, 'Queue', { consumer: worker(stack), queue, ...props })).toThrow(
+      `[Stack/Queue] queue is brought along, so ${name} cannot be set here`,
+    )
+  })
+
+  test('without dead letters gets none by their being named', () => {
+    const stack = newStack()
+    const [queue, deadLetterQueue] = [new Queue(stack, 'Own'), new Queue(stack, 'Dead')]
+    expect(() => new IdempotentQueue(stack, 'Queue', { consumer: worker(stack), queue, deadLetterQueue })).toThrow(
+      'so deadLetterQueue cannot be set here',
+    )
   })
 
   test('cannot be changed here', () => {

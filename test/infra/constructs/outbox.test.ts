@@ -54,12 +54,11 @@ describe('a relay', () => {
       Table: ['dynamodb:UpdateItem'],
       'Table.StreamArn': ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
       'Table/stream/*': ['dynamodb:ListStreams'],
-      RelayDeadLetters: ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'],
+      RelayDeadLetters: ['sqs:SendMessage'],
       Orders: ['sqs:SendMessage'],
       News: ['sns:Publish'],
       Bus: ['events:PutEvents'],
       Plain: ['lambda:InvokeFunction'],
-      'Plain:*': ['lambda:InvokeFunction'],
     })
   })
 

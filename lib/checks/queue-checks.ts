@@ -1,13 +1,13 @@
 import type { Check } from './check.ts'
 import { EVENT_SOURCE_CHECKS } from './event-source-checks.ts'
 import { below, type QueueFacts } from './queue-facts.ts'
-import { longestRedeliverySeconds } from './redelivery.ts'
+import { LONGEST_RETENTION_SECONDS, longestRedeliverySeconds } from './redelivery.ts'
 
 /** Lambda's advice for a queue that feeds a function. */
 export const VISIBILITY_PER_TIMEOUT = 6
 /** AWS's advice: throttled polls count as receives too, and fewer send sound messages to the dead letters. */
 export const ADVISED_RECEIVE_COUNT = 5
-const invisible = ({ functionTimeoutSeconds, batchingWindowSeconds }: QueueFacts): number | undefined =>
+const invisible = ({ functionTimeoutSeconds, batchingWindowSeconds = 0 }: QueueFacts): number | undefined =>
   functionTimeoutSeconds === undefined
     ? undefined
     : VISIBILITY_PER_TIMEOUT * functionTimeoutSeconds + batchingWindowSeconds
@@ -115,7 +115,7 @@ export const QUEUE_CHECKS: readonly Check<QueueFacts>[] = [
   {
     id: 'numbers-not-known',
     severity: 'warned',
-    about: 'numbers of an imported queue or function that nobody has stated, so that they cannot be compared',
+    about: 'numbers of an imported queue or function that nobody has stated, or that are known only at deployment',
     find: ({ visibilitySeconds, queueRetentionSeconds, functionTimeoutSeconds, deadLetters }) => {
       const unknown = [
         ...(visibilitySeconds === undefined ? ['visibilityTimeout'] : []),
@@ -127,7 +127,7 @@ export const QUEUE_CHECKS: readonly Check<QueueFacts>[] = [
           : []),
       ]
       return unknown.length > 0
-        ? `${unknown.length} of 4 numbers of an imported queue or function are not known (${unknown.join(', ')}), so that the checks about them are off. State them as properties.`
+        ? `${unknown.length} of 4 numbers of the queue and its function are not known here (${unknown.join(', ')}), so that the checks about them are off, and a computed retention takes SQS's longest (${LONGEST_RETENTION_SECONDS} s) in their place. State those of an imported queue or function as properties, and set none by a token.`
         : undefined
     },
   },

@@ -14,6 +14,9 @@ export interface Keeping {
  */
 export const RETENTION_MARGIN_SECONDS = 3_600
 
+/** SQS keeps no message longer: 14 days. */
+export const LONGEST_RETENTION_SECONDS = 1_209_600
+
 /**
  * The longest time between an operation's first delivery and its last, with one redrive on the last day: in the dead
  * letters, and then once more in the source. A standard queue's dead letters count from when the message was first sent;

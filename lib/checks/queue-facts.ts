@@ -22,8 +22,8 @@ export interface QueueFacts {
   readonly recordRetentionSeconds?: number
   /** How long a message may lie in an outbox before it comes into the queue; 0 when no relay sends into it. */
   readonly outboxSeconds: number
-  readonly batchSize: number
-  readonly batchingWindowSeconds: number
+  readonly batchSize?: number
+  readonly batchingWindowSeconds?: number
   readonly maxConcurrency?: number
   readonly reportsBatchItemFailures: boolean
   readonly filters: number
@@ -35,3 +35,6 @@ export interface QueueFacts {
 /** Whether both numbers are known and the first is too low. */
 export const below = (value: number | undefined, least: number | undefined): boolean =>
   value !== undefined && least !== undefined && value < least
+
+/** Whether both numbers are known and the first is too high. */
+export const over = (value: number | undefined, most: number | undefined): boolean => below(most, value)

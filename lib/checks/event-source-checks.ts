@@ -1,10 +1,11 @@
 import type { Check } from './check.ts'
-import { below, type QueueFacts } from './queue-facts.ts'
+import { below, over, type QueueFacts } from './queue-facts.ts'
 
 /** What the poller starts with; a function that may run less often is throttled at once. */
 const INITIAL_POLLERS = 5
 const MOST_FIFO_BATCH = 10
 const MOST_BATCH_WITHOUT_WINDOW = 10
+const MOST_BATCH = 10_000
 
 /** What is refused or warned of in the mapping between a queue and its function. */
 export const EVENT_SOURCE_CHECKS: readonly Check<QueueFacts>[] = [
@@ -15,14 +16,14 @@ export const EVENT_SOURCE_CHECKS: readonly Check<QueueFacts>[] = [
     find: ({ reportsBatchItemFailures, batchSize }) =>
       reportsBatchItemFailures
         ? undefined
-        : `The event source does not take partial failures (0 of 1 response types): Lambda deletes all ${batchSize} messages of a batch, failed ones too. Set reportBatchItemFailures to true.`,
+        : `The event source does not take partial failures (0 of 1 response types): Lambda deletes all${batchSize === undefined ? '' : ` ${batchSize}`} messages of a batch, failed ones too. Set reportBatchItemFailures to true.`,
   },
   {
     id: 'batching-window-on-fifo',
     severity: 'refused',
     about: 'batching window on a FIFO queue',
     find: ({ fifo, batchingWindowSeconds }) =>
-      fifo && batchingWindowSeconds > 0
+      fifo && over(batchingWindowSeconds, 0)
         ? `The batching window is ${batchingWindowSeconds} s, and a FIFO queue takes only 0 s: Lambda refuses it at deployment. Leave maxBatchingWindow out.`
         : undefined,
   },
@@ -31,7 +32,7 @@ export const EVENT_SOURCE_CHECKS: readonly Check<QueueFacts>[] = [
     severity: 'refused',
     about: 'batch size over 10 on a FIFO queue',
     find: ({ fifo, batchSize }) =>
-      fifo && batchSize > MOST_FIFO_BATCH
+      fifo && over(batchSize, MOST_FIFO_BATCH)
         ? `The batch size is ${batchSize}, and a FIFO queue gives at most ${MOST_FIFO_BATCH}: Lambda refuses it at deployment. Set batchSize to ${MOST_FIFO_BATCH}.`
         : undefined,
   },
@@ -40,8 +41,17 @@ export const EVENT_SOURCE_CHECKS: readonly Check<QueueFacts>[] = [
     severity: 'refused',
     about: 'batch size over 10 without a batching window',
     find: ({ fifo, batchSize, batchingWindowSeconds }) =>
-      !fifo && batchSize > MOST_BATCH_WITHOUT_WINDOW && batchingWindowSeconds < 1
+      !fifo && over(batchSize, MOST_BATCH_WITHOUT_WINDOW) && below(batchingWindowSeconds, 1)
         ? `The batch size is ${batchSize}, and more than ${MOST_BATCH_WITHOUT_WINDOW} needs a batching window of at least 1 s: Lambda refuses it at deployment. Set maxBatchingWindow to 1 s, or batchSize to ${MOST_BATCH_WITHOUT_WINDOW}.`
+        : undefined,
+  },
+  {
+    id: 'batch-size-beyond-limit',
+    severity: 'refused',
+    about: 'batch size over 10,000',
+    find: ({ fifo, batchSize }) =>
+      !fifo && over(batchSize, MOST_BATCH)
+        ? `The batch size is ${batchSize}, and an event source takes at most ${MOST_BATCH}: Lambda refuses it at deployment. Set batchSize to ${MOST_BATCH} or less.`
         : undefined,
   },
   {

@@ -1,5 +1,22 @@
-import { INDEX_NAME, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../../lib/dynamodb/table-shape.ts'
+import {
+  INDEX_ATTRIBUTES,
+  INDEX_NAME,
+  INDEX_PARTITION_KEY,
+  INDEX_SORT_KEY,
+  PARTITION_KEY,
+  SORT_KEY,
+  TTL_ATTRIBUTE,
+} from '../dynamodb/table-shape.ts'
 import type { Check } from './check.ts'
+
+/** What is known of an index of the table. */
+export interface TableIndex {
+  readonly name: string
+  /** As the table's keys. */
+  readonly keys: readonly string[]
+  /** What it carries beside the keys; absent: everything. */
+  readonly attributes?: readonly string[]
+}
 
 /** What is known of a table that holds records. */
 export interface TableFacts {
@@ -7,11 +24,11 @@ export interface TableFacts {
   readonly regions: number
   readonly stronglyConsistent: boolean
   readonly acknowledgeHomeRegion: boolean
-  /** Names of the keys, partition key first. */
+  /** The keys, partition key first, each with its type: `pk (S)`. */
   readonly keys: readonly string[]
   /** Absent: the table expires nothing. */
   readonly ttlAttribute?: string
-  readonly indexes: readonly string[]
+  readonly indexes: readonly TableIndex[]
   /** What the stream carries, as CloudFormation names it. Absent: there is no stream. */
   readonly stream?: string
   readonly deletedWithStack: boolean
@@ -23,7 +40,8 @@ export interface TableFacts {
   readonly wantsStream: boolean
 }
 
-const KEYS = [PARTITION_KEY, SORT_KEY].join(', ')
+const KEYS = `${PARTITION_KEY} (S), ${SORT_KEY} (S)`
+const INDEX_KEYS = `${INDEX_PARTITION_KEY} (S), ${INDEX_SORT_KEY} (N)`
 
 /** Everything that is refused or warned of where a table holds records. */
 export const TABLE_CHECKS: readonly Check<TableFacts>[] = [
@@ -49,11 +67,11 @@ export const TABLE_CHECKS: readonly Check<TableFacts>[] = [
   {
     id: 'other-keys',
     severity: 'refused',
-    about: 'a table brought along whose keys are not `pk` and `sk`',
+    about: 'a table brought along whose keys are not `pk` and `sk`, both strings',
     find: ({ keys }) =>
       keys.join(', ') === KEYS
         ? undefined
-        : `The table has ${keys.length} keys (${keys.join(', ')}), and records need 2 (${KEYS}, both strings). Give lambda-once a table of its own.`,
+        : `The table has ${keys.length} keys (${keys.join(', ')}), and records need 2 (${KEYS}). Give lambda-once a table of its own.`,
   },
   {
     id: 'other-ttl-attribute',
@@ -62,16 +80,29 @@ export const TABLE_CHECKS: readonly Check<TableFacts>[] = [
     find: ({ ttlAttribute }) =>
       ttlAttribute === TTL_ATTRIBUTE
         ? undefined
-        : `The table expires by ${ttlAttribute === undefined ? '0 attributes' : `"${ttlAttribute}"`}, and 1 is needed ("${TTL_ATTRIBUTE}"): records would never go. Set timeToLiveAttribute to "${TTL_ATTRIBUTE}".`,
+        : `The table expires by ${ttlAttribute === undefined ? '0 attributes' : `1 attribute ("${ttlAttribute}")`}, and 1 is needed ("${TTL_ATTRIBUTE}"): records would never go. Set timeToLiveAttribute to "${TTL_ATTRIBUTE}".`,
   },
   {
     id: 'no-reconciler-index',
     severity: 'refused',
     about: 'a reconciler on a table without its index',
     find: ({ wantsIndex, indexes }) =>
-      wantsIndex && !indexes.includes(INDEX_NAME)
+      wantsIndex && !indexes.some(({ name }) => name === INDEX_NAME)
         ? `A reconciler works on this table, which has ${indexes.length} indexes and not the 1 it needs ("${INDEX_NAME}"). Set reconcilerIndex: true.`
         : undefined,
+  },
+  {
+    id: 'other-reconciler-index',
+    severity: 'refused',
+    about: 'a table brought along whose index `due` has other keys, or lacks what a reconciler reads',
+    find: ({ wantsIndex, indexes }) => {
+      const index = indexes.find(({ name }) => name === INDEX_NAME)
+      if (!wantsIndex || index === undefined) return undefined
+      const lacking = INDEX_ATTRIBUTES.filter((name) => index.attributes?.includes(name) === false)
+      return index.keys.join(', ') === INDEX_KEYS && lacking.length === 0
+        ? undefined
+        : `The index "${INDEX_NAME}" has ${index.keys.length} keys (${index.keys.join(', ')}) and lacks ${lacking.length} attributes, and a reconciler needs 2 (${INDEX_KEYS}) with ${INDEX_ATTRIBUTES.join(', ')}. Make the index anew with these.`
+    },
   },
   {
     id: 'no-stream',

@@ -24,8 +24,8 @@ export function deliveriesOf<E>(event: E, nowMs: () => number, isSameToTheLetter
       const copy = structuredClone(event)
       return count++ === 0 || isSameToTheLetter ? copy : asRepeated(copy, nowMs())
     },
-    ended(_event, { kind }) {
-      isLeft = kind !== 'answered'
+    ended(_event, result) {
+      isLeft = result.kind !== 'answered' || reportsFailures(result.answer)
     },
     get isLeft() {
       return isLeft
@@ -46,12 +46,22 @@ function queueDeliveries(event: SQSEvent): Deliveries<SQSEvent> {
     ended({ Records }, result) {
       const failed = result.kind === 'died' ? Records : failedOf(Records, result)
       const failedIds = new Set(failed.map(({ messageId }) => messageId))
-      for (const { messageId } of Records) if (!failedIds.has(messageId)) left.delete(messageId)
+      // A copy that comes although its message was done, as a continuation does, comes again when it fails.
+      for (const { messageId } of Records) {
+        if (failedIds.has(messageId)) left.add(messageId)
+        else left.delete(messageId)
+      }
     },
     get isLeft() {
       return left.size > 0
     },
   }
+}
+
+/** A stream brings the batch again from the first failure on; what was done before is a repetition, which costs nothing. */
+function reportsFailures(answer: unknown): boolean {
+  const { batchItemFailures } = Object(answer) as { batchItemFailures?: unknown }
+  return Array.isArray(batchItemFailures) && batchItemFailures.length > 0
 }
 
 function isSqsEvent(event: unknown): event is SQSEvent {

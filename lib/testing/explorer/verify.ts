@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../base/errors.ts'
 import { show } from '../../base/guards.ts'
+import { loadParts } from '../../outcome/lazily.ts'
 import { adviceFor } from '../findings/advice.ts'
 import { judge } from '../findings/judge.ts'
 import { wordsForFinding, wordsForRun, wordsForSchedule } from '../findings/words.ts'
@@ -51,6 +52,7 @@ export async function verifyIdempotent<E, H>(
   }
   const settings = resolveVerifyOptions(options)
   const kept = plainCopy(event)
+  await loadParts()
   return withMutedConsole(() => explore(build, kept, settings))
 }
 

@@ -44,6 +44,8 @@ export interface LocalService {
   readonly leftOut: readonly string[]
   readonly apiEndpoint: string
   readonly sqsEndpoint: string
+  /** Where functions are invoked. */
+  readonly lambdaEndpoint: string
   readonly tokens: TokenIssuer
   /** No stream has a record left, as far as its poller has looked. */
   streamsAreIdle(): boolean
@@ -114,6 +116,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
       leftOut,
       apiEndpoint,
       sqsEndpoint: sqs.endpoint,
+      lambdaEndpoint: invokeApi.endpoint,
       tokens,
       streamsAreIdle: sources.streamsAreIdle,
       stopPolling: sources.stop,

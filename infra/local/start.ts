@@ -44,7 +44,9 @@ const command = new Command('npm start --')
     'visibility of received messages (default: the worker’s timeout + 3 s)',
     wholeNumber(1),
   )
-  .option('--serve', 'keep everything up afterwards, for curl', false)
+  .option('--serve', 'keep everything up afterwards, with a page to watch it and for curl', false)
+  .option('--allow-writes', 'with --serve: the page may write, and asks each time', false)
+  .option('--show-values', 'with --serve: the page shows stored values', false)
   .option('--in-memory', 'do without Java: one process, the in-memory store, no kills', false)
   .option('--assembly <directory>', 'a cloud assembly to run instead of synthesizing this project’s')
   .parse()
@@ -56,6 +58,8 @@ const flags = command.opts<{
   seed: number
   visibility?: number
   serve: boolean
+  allowWrites: boolean
+  showValues: boolean
   inMemory: boolean
   assembly?: string
 }>()
@@ -87,6 +91,8 @@ try {
     seed: flags.seed,
     visibilitySeconds: flags.visibility,
     serve: flags.serve,
+    consoleWrites: flags.allowWrites,
+    consoleValues: flags.showValues,
     signal: stopping.signal,
   }
   const result = await runService(options, (finished) => {

@@ -1,9 +1,10 @@
 // Makes dist/cli/main.js: the CLI with its own dependencies in it, so that whoever installs the toolkit for a Lambda
 // function does not install a command line with it. The AWS SDK stays outside, as everywhere in the package.
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildPage } from './page.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const OUTPUT = join(ROOT, 'dist/cli')
@@ -22,11 +23,13 @@ const { metafile } = await build({
   banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
 })
 
-cpSync(join(ROOT, 'lib/cli/page'), join(OUTPUT, 'page'), { recursive: true })
+const page = await buildPage(join(OUTPUT, 'page'))
 
-/** The folder of each package that is in the bundle. */
+/** The folder of each package that is in the bundle, or in the page. */
 const folders = new Set(
-  Object.keys(metafile.inputs).flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+  Object.keys({ ...metafile.inputs, ...page.inputs }).flatMap(
+    (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+  ),
 )
 const notices = [...folders].sort().map((folder) => {
   const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))

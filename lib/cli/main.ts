@@ -13,7 +13,7 @@ import { addRedrive } from './commands/redrive.ts'
 import { addRelease } from './commands/release.ts'
 import { addResume } from './commands/resume.ts'
 import { addSettle } from './commands/settle.ts'
-import { EXIT } from './exit.ts'
+import { EXIT, exitName } from './exit.ts'
 import { explain } from './explain.ts'
 
 const EPILOGUE = `
@@ -24,11 +24,14 @@ The table is --table or $IDEMPOTENCY_TABLE. Nothing stored is shown without --sh
 // Two levels up, from the source as from the bundle.
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
+const isJson = process.argv.includes('--json')
 const program = new Command('lambda-once')
   .version(version)
   .description('See and operate what lambda-once keeps in its table.')
   .addHelpText('after', EPILOGUE)
-  .showHelpAfterError('Say --help for what there is.')
+  .showHelpAfterError(isJson ? false : 'Say --help for what there is.')
+  // Before the commands are added, which take it over.
+  .configureOutput({ outputError: (text, write) => write(isJson ? usageError(text) : text) })
 
 for (const add of [
   addList,
@@ -47,6 +50,12 @@ for (const add of [
 }
 addConsole(program, new URL('./page/', import.meta.url))
 for (const command of [program, ...program.commands]) command.exitOverride()
+
+/** What is wrong with the arguments, as every failure is told to scripts. */
+function usageError(text: string): string {
+  const message = text.replace(/^error: /, '').trim()
+  return `${JSON.stringify({ error: { code: exitName(EXIT.usage), exitCode: EXIT.usage, message } })}\n`
+}
 
 // Whoever reads the output may have seen enough (`| head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

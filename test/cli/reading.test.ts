@@ -109,8 +109,8 @@ describe('inspect', () => {
       attempt: 1,
       rev: 2,
       isCommitted: true,
-      outcome: { kind: 'value', value: { stored: 'text', bytes: 8 } },
-      receipts: [{ kind: 'confirmed', attempt: 1, value: { stored: 'text', bytes: 26 } }],
+      outcome: { kind: 'value', value: { stored: 'json', bytes: 6 } },
+      receipts: [{ kind: 'confirmed', attempt: 1, value: { stored: 'json', bytes: 22 } }],
       messages: [{ state: 'stuck', stuckReason: 'QueueDoesNotExist', to: { queueUrl: QUEUE } }],
     })
     expect(JSON.stringify(answer)).not.toContain(record?.token)
@@ -285,6 +285,18 @@ describe('what cannot be done ends with a sentence and a code of its own', () =>
     expect(code).toBe(3)
     expect(JSON.parse(stderr)).toEqual({
       error: { code: 'notFound', exitCode: 3, message: expect.stringContaining('There is no operation') },
+    })
+  })
+
+  test('with --json a misspelt option is one too', async () => {
+    const { code, stdout, stderr } = await runCli(['list', '--stael', '--json', ...local()])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'usage',
+        exitCode: 2,
+        message: expect.stringMatching(/^unknown option '--stael'\n\(Did you mean/),
+      },
     })
   })
 

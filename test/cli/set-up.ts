@@ -22,7 +22,7 @@ import { operationId } from '../../lib/record/identity.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The CLI in one file, SDK included: hundreds of its processes start here, and each would load all of its modules. */
-const MAIN = join(ROOT, '.local', `cli-${process.pid}-${randomBytes(4).toString('hex')}`, 'main.mjs')
+export const MAIN: string = join(ROOT, '.local', `cli-${process.pid}-${randomBytes(4).toString('hex')}`, 'main.mjs')
 await build({
   absWorkingDir: ROOT,
   entryPoints: ['lib/cli/main.ts'],

@@ -54,16 +54,21 @@ export function announce(options: StartOptions, roles: Roles, service: LocalServ
       `unlike the template: ${functionName} runs every ${options.scheduleEverySeconds} s instead of every ${everySeconds} s`,
     )
   }
-  const percent = (share: number): string => `${Math.round(100 * share)}%`
-  const { unavailableChance, lostAnswerChance, pendingShare } = badDay(options)
   console.log('made to go wrong:')
-  console.log("  every message's first deletion is lost, and a poisoned message comes until it is dead")
-  console.log(
-    `  the payment provider is away ${percent(unavailableChance)} of the time, loses ${percent(lostAnswerChance)} of its answers, and confirms ${percent(pendingShare)} of its charges later, by callbacks that come twice or more, in any order`,
-  )
+  for (const text of wrongs(options)) console.log(`  ${text}`)
   if (options.kills > 0) {
     console.log(`  ${options.kills} processes are killed in the middle of their work: ${options.killParts.join(', ')}`)
   }
+}
+
+/** What is made to go wrong, kills apart: one sentence each. */
+export function wrongs(options: Pick<StartOptions, 'orders'>): readonly string[] {
+  const percent = (share: number): string => `${Math.round(100 * share)}%`
+  const { unavailableChance, lostAnswerChance, pendingShare } = badDay(options)
+  return [
+    "every message's first deletion is lost, and a poisoned message comes until it is dead",
+    `the payment provider is away ${percent(unavailableChance)} of the time, loses ${percent(lostAnswerChance)} of its answers, and confirms ${percent(pendingShare)} of its charges later, by callbacks that come twice or more, in any order`,
+  ]
 }
 
 /** The visibility that a queue's messages are received with, in seconds. */

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { SQSClient } from '@aws-sdk/client-sqs'
+import { createJournal } from '../../../lib/cli/watch/journal.ts'
+import { happeningIn } from '../console/happenings.ts'
+import { type DemoConsole, startDemoConsole } from '../console/start.ts'
 import { freePort } from '../engines/free-port.ts'
 import { type LocalService, startLocalService } from '../local-service.ts'
 import type { PartName } from '../parts.ts'
@@ -8,7 +11,7 @@ import { type PaymentProvider, startPaymentProvider } from '../payment-provider/
 import { startOneProcess } from '../platform/one-process.ts'
 import type { Platform } from '../platform/platform.ts'
 import { startProcesses } from '../platform/processes.ts'
-import { announce, announceLimits, badDay, receivedVisibility } from './announce.ts'
+import { announce, announceLimits, badDay, receivedVisibility, wrongs } from './announce.ts'
 import type { KillTarget } from './killer.ts'
 import { createMischief, type Mischief } from './mischief.ts'
 import { ABANDONED_SHARE, PRINCIPALS } from './plan.ts'
@@ -32,6 +35,9 @@ export async function runService(
   const callbacks = { url: `http://127.0.0.1:${apiPort}/webhooks/payments`, secret }
   const provider = await startPaymentProvider({ ...badDay(options), callbacks, seed: options.seed })
   const mischief = createMischief(tally)
+  const journal = createJournal()
+  // Told of by the part it plays: the template's names are long.
+  const partNames = new Map<string, PartName>()
   try {
     const platform = await startPlatform(options.where)
     const service = await startLocalService({
@@ -45,19 +51,32 @@ export async function runService(
       scheduleEverySeconds: options.scheduleEverySeconds,
       onBatch: tally.batchDone,
       onScheduledRun: tally.scheduledRunDone,
-      onLine: (_, line) => tally.lineWritten(line),
+      onLine: (functionName, line) => {
+        tally.lineWritten(line)
+        const told = options.serve ? happeningIn(line, partNames.get(functionName) ?? functionName) : undefined
+        if (told !== undefined) journal.add(told.operationId, told.happening)
+      },
     })
+    let page: DemoConsole | undefined
     try {
       const roles = findRoles(service.model)
+      for (const [part, { name }] of roles.functions) partNames.set(name, part)
       announce(options, roles, service)
+      const parts = { options, platform, service, provider, roles, journal, hints: wrongs(options) }
+      if (options.serve) page = await startDemoConsole(parts)
+      if (page !== undefined) console.log(`watch it in a browser: ${page.url}`)
       const result =
         options.orders > 0
           ? await runTheJob(options, { platform, service, provider, roles, tally, mischief })
           : undefined
       if (result) onResult(result)
-      if (options.serve) await serve(service, provider, roles, options.signal)
+      if (page !== undefined) {
+        page.begin()
+        await serve(page.url, service, provider, roles, options.signal)
+      }
       return result
     } finally {
+      await page?.stop()
       await service.stop()
     }
   } finally {
@@ -113,6 +132,7 @@ function assemble(root: string): string {
 }
 
 async function serve(
+  url: string,
   service: LocalService,
   provider: PaymentProvider,
   roles: Roles,
@@ -122,7 +142,9 @@ async function serve(
   const token = await service.tokens.mint(principal, roles.authorizer, { lifetimeSeconds: 86_400 })
   const body = '{"customerId":"c1","items":[{"sku":"a","quantity":2,"unitPriceCents":1250}],"currency":"EUR"}'
   console.log(`
-Serving until Ctrl-C. Send it twice, then change the body under the same key, then leave the key out:
+Serving until Ctrl-C. Watch it and try it in a browser: ${url}
+
+Or send it twice, then change the body under the same key, then leave the key out:
 
 TOKEN=${token}
 

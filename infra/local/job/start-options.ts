@@ -22,5 +22,8 @@ export interface StartOptions {
   readonly seed: number
   readonly visibilitySeconds: number | undefined
   readonly serve: boolean
+  /** The console of a served run may write, and may show stored values. */
+  readonly consoleWrites: boolean
+  readonly consoleValues: boolean
   readonly signal: AbortSignal
 }

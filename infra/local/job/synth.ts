@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 // What the synthesized template and the bundles in it are made of.
 const SOURCES = ['lib', 'functions', 'infra', 'cdk.json', 'package-lock.json', 'tsconfig.json']
+const LOOK_EVERY_MS = 200
+// A synth takes some ten seconds, and a loaded machine a few times that.
+const STALE_LOCK_MS = 180_000
 // This runner is not in the template.
 const NOT_SOURCES = [join('infra', 'local')]
 
@@ -15,6 +18,10 @@ const NOT_SOURCES = [join('infra', 'local')]
  * @throws Error with the output of cdk when it fails.
  */
 export function ensureAssembly(root: string): { readonly directory: string; readonly synthesized: boolean } {
+  return alone(join(root, '.local', 'synth.lock'), () => synthesize(root))
+}
+
+function synthesize(root: string): { readonly directory: string; readonly synthesized: boolean } {
   const directory = join(root, 'cdk.out')
   const manifest = join(directory, 'manifest.json')
   const newestSourceMs = Math.max(...SOURCES.map((source) => newestMs(root, source)))
@@ -28,6 +35,29 @@ export function ensureAssembly(root: string): { readonly directory: string; read
   })
   if (status !== 0) throw new Error(`cdk synth failed:\n${stdout}${stderr}`)
   return { directory, synthesized: true }
+}
+
+/** Two runs that synthesized at the same time would write over each other: the second waits for the first. */
+function alone<Value>(lock: string, work: () => Value): Value {
+  mkdirSync(dirname(lock), { recursive: true })
+  for (;;) {
+    try {
+      mkdirSync(lock)
+      break
+    } catch (error) {
+      if (Reflect.get(Object(error), 'code') !== 'EEXIST') throw error
+      // Whoever had it was killed.
+      if (Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > STALE_LOCK_MS) {
+        rmSync(lock, { recursive: true, force: true })
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS)
+    }
+  }
+  try {
+    return work()
+  } finally {
+    rmSync(lock, { recursive: true, force: true })
+  }
 }
 
 function newestMs(root: string, relative: string): number {

@@ -145,7 +145,7 @@ export function sum(values: Iterable<number>): number {
 }
 
 /** A line that is one of our structured events. */
-function readEvent(line: string): ({ readonly event: string } & Readonly<Record<string, unknown>>) | undefined {
+export function readEvent(line: string): ({ readonly event: string } & Readonly<Record<string, unknown>>) | undefined {
   if (!line.startsWith('{')) return undefined
   try {
     const told = JSON.parse(line) as Readonly<Record<string, unknown>>

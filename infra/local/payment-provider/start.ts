@@ -9,6 +9,10 @@ export interface PaymentProvider {
   stats(): Promise<ProviderStats>
   /** The orders that are charged and whose caller has not been told yet. */
   unanswered(): Promise<readonly string[]>
+  /** Stops its process (SIGSTOP): it takes connections and does not answer. */
+  pause(): void
+  /** Lets it go on. */
+  resume(): void
   stop(): Promise<void>
 }
 
@@ -22,6 +26,8 @@ export async function startPaymentProvider(behaviour: ProviderBehaviour = {}): P
     endpoint,
     stats: async () => (await get('/stats')) as ProviderStats,
     unanswered: async () => (await get('/unanswered')) as string[],
+    pause: () => child.signal('SIGSTOP'),
+    resume: () => child.signal('SIGCONT'),
     stop: child.kill,
   })
 }

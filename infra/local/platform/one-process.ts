@@ -111,6 +111,7 @@ export function startOneProcess(): Platform {
 
   return Object.freeze({
     dynamoDbEndpoint: undefined,
+    store,
     canRun: (definition: LocalFunction, model: LocalModel) => handlerFor(definition, model) !== undefined,
     createTables: async ({ tables: definitions }: LocalModel) => tables.create(definitions),
     startFunction: (start: FunctionStart) => {

@@ -1,3 +1,4 @@
+import type { Store } from '../../../lib/index.ts'
 import type { FunctionPool } from '../lambda/function-pool.ts'
 import type { InvocableFunction } from '../lambda/invocation.ts'
 import type { LocalFunction, LocalModel } from '../template/model.ts'
@@ -23,6 +24,8 @@ export interface FunctionStart {
 export interface Platform {
   /** Where DynamoDB and its streams are; undefined where there is none. */
   readonly dynamoDbEndpoint: string | undefined
+  /** Where operations are kept, where there is no DynamoDB. */
+  readonly store: Store | undefined
   /** Whether it can run this function of the model. */
   canRun(definition: LocalFunction, model: LocalModel): boolean
   createTables(model: LocalModel): Promise<void>

@@ -13,6 +13,7 @@ export async function startProcesses(options: { readonly javaPath: string }): Pr
   const pools = new Map<string, FunctionPool>()
   return Object.freeze({
     dynamoDbEndpoint: endpoint,
+    store: undefined,
     canRun: () => true,
     createTables: (model: LocalModel) => createTables(model, endpoint),
     startFunction: ({ model, sqsEndpoint, lambdaEndpoint, overrides, maxEnvironments, ...start }: FunctionStart) => {

@@ -1,3 +1,4 @@
+import type { Settlement } from '../../idempotency/settle.ts'
 import type { OperationRecord } from '../../record/record.ts'
 import type { Standing } from '../operation/standing.ts'
 import { count, oneLine } from '../terminal/text.ts'
@@ -32,6 +33,16 @@ export function meaningOf(act: Exclude<Act, 'settle'>, { record, standing }: Cho
         'Whoever else delivers it at the same time meets the running operation; it is not done twice.',
       ]
   }
+}
+
+/** What somebody says who ends it with what he has found out. @param until - the moment, in words */
+export function settleMeaning(settlement: Settlement, until: string): readonly string[] {
+  return [
+    'error' in settlement
+      ? `Settling says: it failed for good (${settlement.error.name}). Every repetition gets this failure until ${until}, and the handler is not run.`
+      : `Settling says: it has happened. Every repetition gets your value until ${until}, and the handler is not run.`,
+    'A stored outcome never changes afterwards.',
+  ]
 }
 
 function resumeMeaning({ steps }: OperationRecord): readonly string[] {

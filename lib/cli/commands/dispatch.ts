@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { type DispatchResult, dispatchOne } from '../../outbox/dispatch.ts'
-import { createSender, type Sender } from '../../outbox/sender.ts'
-import type { Store } from '../../record/store.ts'
+import type { DispatchResult } from '../../outbox/dispatch.ts'
+import { createSender } from '../../outbox/sender.ts'
+import { dispatchMeaning, dispatchShown, whyNotSent } from '../acts/dispatch.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { idOf } from '../operation/name.ts'
-import { messageOf, readOperation, type StoredMessage } from '../operation/read.ts'
+import { readOperation, type StoredMessage } from '../operation/read.ts'
 import { troubleOf } from '../operation/search.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { count, oneLine } from '../terminal/text.ts'
+import { count } from '../terminal/text.ts'
 import { type Context, collect, type OperationOptions, perform, withOperation } from './context.ts'
 import { messageRows } from './rows.ts'
 
@@ -39,27 +39,20 @@ async function dispatch(context: Context, given: string | undefined, options: Op
     return undefined
   }
   screen.table(['STATE', 'TO', 'CREATED', 'SINCE', 'BODY'], await messageRows(context.viewing({}), chosen))
-  await confirm(
-    screen,
-    [
-      '',
-      `Dispatching sends ${count(chosen.length, 'message')} as shown. Consumers that know their ids drop what they have had already.`,
-    ],
-    options.yes ?? false,
-  )
+  await confirm(screen, ['', dispatchMeaning(chosen.length)], options.yes ?? false)
   const sender = createSender()
   const results: { readonly messageId: string | undefined; readonly result: DispatchResult }[] = []
   // One after another: what one operation sends stays in order.
   for (const message of chosen) {
     const messageId = message.found.kind === 'entry' ? message.found.entry.messageId : undefined
-    results.push({ messageId, result: await send(store, sender, id, message) })
+    results.push({ messageId, result: await dispatchShown(store, sender, id, message) })
   }
   screen.json({
     id,
-    messages: results.map(({ messageId, result }) => ({ messageId, result: result.kind, why: whyOf(result) })),
+    messages: results.map(({ messageId, result }) => ({ messageId, result: result.kind, why: whyNotSent(result) })),
   })
   for (const { messageId, result } of results) {
-    const why = whyOf(result)
+    const why = whyNotSent(result)
     screen.line(`${messageId}  ${result.kind}${why === undefined ? '' : `: ${why}`}`)
   }
   return results.every(({ result }) => result.kind === 'dispatched') ? EXIT.done : EXIT.notSent
@@ -70,32 +63,4 @@ function isChosen(message: StoredMessage, { message: ids, pending = false }: Opt
   if (found.kind === 'unreadable' || found.entry.state === 'dispatched') return false
   if (ids !== undefined) return ids.includes(found.entry.messageId)
   return pending || troubleOf(message, nowMs) !== undefined
-}
-
-/** Only as it was shown: somebody may have sent it while the question stood there. */
-async function send(store: Store, sender: Sender, id: string, shown: StoredMessage): Promise<DispatchResult> {
-  const [item] = await store.listBeside(id, shown.item.sk)
-  const now = item && messageOf(item)
-  const isSame =
-    now?.found.kind === 'entry' &&
-    shown.found.kind === 'entry' &&
-    now.found.entry.state === shown.found.entry.state &&
-    now.stuckAtMs === shown.stuckAtMs
-  if (item === undefined || !isSame) return { kind: 'overtaken' }
-  return dispatchOne(store, sender, { ...item, id })
-}
-
-function whyOf(result: DispatchResult): string | undefined {
-  switch (result.kind) {
-    case 'dispatched':
-      return undefined
-    case 'stuck':
-      return oneLine(result.reason)
-    case 'overtaken':
-      return 'somebody else was done with it first'
-    case 'failed':
-      return oneLine(
-        result.error instanceof Error ? `${result.error.name}: ${result.error.message}` : String(result.error),
-      )
-  }
 }

@@ -3,6 +3,7 @@ import { text as readStream } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Settlement } from '../../idempotency/settle.ts'
 import { DEFAULTS } from '../../operation/options.ts'
+import { settleMeaning } from '../acts/meaning.ts'
 import { settleShown } from '../acts/settle.ts'
 import { CliFailure, EXIT } from '../exit.ts'
 import { moment } from '../terminal/text.ts'
@@ -39,17 +40,7 @@ async function settle(context: Context, id: string | undefined, options: Options
   const chosen = await choose(context, 'settle', id, options)
   const { retentionSeconds } = options
   const until = moment(context.nowMs + retentionSeconds * 1000, context.nowMs)
-  await confirmChange(
-    context,
-    chosen,
-    [
-      'error' in settlement
-        ? `Settling says: it failed for good (${settlement.error.name}). Every repetition gets this failure until ${until}, and the handler is not run.`
-        : `Settling says: it has happened. Every repetition gets your value until ${until}, and the handler is not run.`,
-      'A stored outcome never changes afterwards.',
-    ],
-    options,
-  )
+  await confirmChange(context, chosen, settleMeaning(settlement, until), options)
   await settleShown(context.connection.store, chosen.record, settlement, { retentionSeconds })
   const result = 'error' in settlement ? 'failed' : 'completed'
   done(context, chosen, result, [`It is ${result}. Repetitions get what you gave, until ${until}.`])

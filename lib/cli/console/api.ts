@@ -1,155 +1,123 @@
-import { createSender } from '../../outbox/sender.ts'
-import { checkRev } from '../acts/fence.ts'
-import { meaningOf } from '../acts/meaning.ts'
-import { refusalOf } from '../acts/permitted.ts'
-import { redriveShown } from '../acts/redrive.ts'
-import { releaseShown } from '../acts/release.ts'
-import { settleShown } from '../acts/settle.ts'
-import type { Connection } from '../connection.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createSender, type Sender } from '../../outbox/sender.ts'
 import { CliFailure, EXIT } from '../exit.ts'
-import { findingsView, findOperations } from '../operation/find.ts'
-import { idOf, namespaceOf } from '../operation/name.ts'
-import { type FoundOperation, readOperation, readRecord } from '../operation/read.ts'
-import { LISTABLE, type Listable, NEEDING_SOMEBODY } from '../operation/search.ts'
-import { standingOf } from '../operation/standing.ts'
-import { TIMELINE_LIMITS, timelineOf } from '../operation/timeline.ts'
-import { messageView, receiptView, recordView, type Viewing } from '../operation/view.ts'
-import { sentence } from '../operation/words.ts'
-import { isoTime } from '../terminal/text.ts'
+import { namespaceOf } from '../operation/name.ts'
+import { readOperation } from '../operation/read.ts'
+import type { Viewing } from '../operation/view.ts'
+import type { Watch } from '../watch/watch.ts'
+import { actRequest, carryOut, type Shown } from './acts.ts'
+import { DEMO_ACTIONS, type Demo } from './demo.ts'
+import type { Live } from './live.ts'
+import { liveQuery } from './live-view.ts'
+import { oneOperation } from './one.ts'
+import type { About } from './wire.ts'
 
-/** What the console works on. */
+/** What the console works on, and what it may do. */
 export interface ConsoleSettings {
-  readonly connection: Connection
+  readonly watch: Watch
   readonly allowWrites: boolean
   readonly showValues: boolean
+  /** Makes what sends messages. @defaultValue the clients of AWS, as the environment says */
+  readonly sender?: () => Sender
+  /** A service on this machine, with buttons. */
+  readonly demo?: Demo
 }
 
-const ACTS = ['resume', 'release', 'redrive'] as const
-type ConsoleAct = (typeof ACTS)[number]
-const MAX_FOUND = 200
+/** What answers the page. */
+export interface Api {
+  readonly settings: ConsoleSettings
+  readonly live: Live
+  readonly shown: Shown
+  readonly token: string
+}
+
+/** One request of the page. */
+export interface ApiRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly message: IncomingMessage
+}
+
+const MOST_BODY_BYTES = 1_000_000
+const LEAST_PAUSE_SECONDS = 1
+
+/** Keeps the page told, until it goes. */
+export function openLive({ live }: Api, query: URLSearchParams, response: ServerResponse): void {
+  const every = Number(query.get('every') ?? 0)
+  const everyMs = every > 0 ? Math.max(LEAST_PAUSE_SECONDS, every) * 1000 : 0
+  live.open(response, liveQuery(query), everyMs)
+}
 
 /** Answers one request of the page. @throws CliFailure, and what the SDK throws */
-export async function answerApi(
-  settings: ConsoleSettings,
-  { method, path, query }: { readonly method: string; readonly path: string; readonly query: URLSearchParams },
-): Promise<unknown> {
-  const viewing: Viewing = { store: settings.connection.store, showValues: settings.showValues, nowMs: Date.now() }
-  if (method === 'GET' && path === 'about') return about(settings)
-  if (method === 'GET' && path === 'operations') return operations(settings, viewing, query)
-  if (method === 'GET' && path === 'operation') return operation(settings, viewing, query)
-  if (method === 'POST' && path === 'act') return act(settings, viewing, query)
-  throw new CliFailure(EXIT.usage, 'There is no such page.')
+export async function answerApi(api: Api, { method, path, query, message }: ApiRequest): Promise<unknown> {
+  const { settings, live } = api
+  const { store } = settings.watch.table
+  const viewing: Viewing = { store, showValues: settings.showValues, nowMs: Date.now() }
+  switch (`${method} ${path}`) {
+    case 'GET about':
+      return about(api)
+    case 'GET operation':
+      return oneOperation(settings.watch, settings.demo, viewing, settings.allowWrites ? api.shown : undefined, query)
+    case 'POST read':
+      await live.read()
+      return {}
+    case 'POST act':
+      return { result: await act(api, viewing, await bodyOf(message)) }
+    case 'POST demo':
+      return play(api, await bodyOf(message))
+    default:
+      throw new CliFailure(EXIT.usage, 'There is no such page.')
+  }
 }
 
-function about({ connection: { tableName, endpoint, region }, allowWrites, showValues }: ConsoleSettings) {
+function about({ settings: { watch, allowWrites, showValues, demo }, token }: Api): About {
+  const { tableName, endpoint, region, isLocal } = watch.table
   return {
     table: tableName,
-    endpoint,
-    region,
-    isLocal: endpoint !== undefined,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    isLocal,
     allowWrites,
     showValues,
-    states: LISTABLE,
+    isDemo: demo !== undefined,
+    hasEvents: watch.hasEvents,
+    token,
   }
 }
 
-async function operations({ connection }: ConsoleSettings, viewing: Viewing, query: URLSearchParams) {
-  const asked = LISTABLE.filter((state) => query.getAll('state').includes(state))
-  const wanted: readonly Listable[] = asked.length > 0 ? asked : NEEDING_SOMEBODY
-  const namespace = query.get('namespace') || undefined
-  const found = await findOperations(
-    connection,
-    { wanted, namespace, limit: MAX_FOUND, viaIndex: false },
-    viewing.nowMs,
-    () => undefined,
-  )
-  const sentences = Object.fromEntries(
-    found.records.map(({ record, standing }) => [record.id, sentence(standing, viewing.nowMs)]),
-  )
-  return { states: wanted, sentences, ...(await findingsView(viewing, found)) }
-}
-
-async function operation({ connection, allowWrites }: ConsoleSettings, viewing: Viewing, query: URLSearchParams) {
-  const id = query.get('id') ?? undefined
-  const name = {
-    ...(query.has('namespace') && { namespace: query.get('namespace') ?? '' }),
-    ...(query.has('scope') && { scope: query.getAll('scope') }),
-    ...(query.has('key') && { key: query.getAll('key') }),
+async function act({ settings, live, shown }: Api, { store, nowMs }: Viewing, body: unknown): Promise<string> {
+  if (!settings.allowWrites) {
+    throw new CliFailure(EXIT.refused, 'This console only reads. Start it with --allow-writes.')
   }
-  const found = await readOperation(connection.store, idOf(id, name), name)
-  return {
-    ...(await foundView(viewing, found)),
-    acts: allowWrites ? actsOf(found, viewing.nowMs) : [],
+  const request = actRequest(body)
+  namespaceOf(request.id)
+  const found = await readOperation(store, request.id, {})
+  const { sender = createSender } = settings
+  const result = await carryOut({ store, shown, sender }, found, request, nowMs)
+  await live.read()
+  return result
+}
+
+function play({ settings: { demo } }: Api, body: unknown): unknown {
+  const wanted: unknown = Reflect.get(Object(body), 'action')
+  const action = DEMO_ACTIONS.find((name) => name === wanted)
+  if (demo === undefined || action === undefined) throw new CliFailure(EXIT.usage, 'There is no such button.')
+  demo.act(action)
+  return {}
+}
+
+async function bodyOf(message: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of message) {
+    size += (chunk as Buffer).byteLength
+    if (size > MOST_BODY_BYTES) throw new CliFailure(EXIT.usage, 'That is too much for a page. Use the command line.')
+    chunks.push(chunk as Buffer)
   }
-}
-
-async function foundView(viewing: Viewing, found: FoundOperation) {
-  const { id, record, receipts, messages } = found
-  return {
-    record: record === undefined ? undefined : await recordView(viewing, record),
-    id,
-    sentence:
-      record === undefined
-        ? 'Its record is gone: its retention was over. What follows is kept longer.'
-        : sentence(standingOf(record, viewing.nowMs), viewing.nowMs),
-    receipts: await Promise.all(receipts.map((receipt) => receiptView(viewing, receipt))),
-    messages: await Promise.all(messages.map((message) => messageView(viewing, message))),
-    timeline: timelineOf(found, viewing.nowMs).map(({ atMs, what }) => ({
-      at: isoTime(atMs),
-      isFuture: atMs > viewing.nowMs,
-      what,
-    })),
-    limits: TIMELINE_LIMITS,
-  }
-}
-
-/** What can be done to it as it stands, with what each means. */
-function actsOf({ record }: FoundOperation, nowMs: number) {
-  if (record === undefined) return []
-  const standing = standingOf(record, nowMs)
-  return ACTS.filter((name) => refusalOf(name, record, standing) === undefined).map((name) => ({
-    act: name,
-    meaning: meaningOf(name, { record, standing }),
-    rev: record.rev,
-  }))
-}
-
-async function act(
-  { connection: { store }, allowWrites }: ConsoleSettings,
-  { nowMs }: Viewing,
-  query: URLSearchParams,
-) {
-  if (!allowWrites) throw new CliFailure(EXIT.refused, 'This console only reads. Start it with --allow-writes.')
-  const id = query.get('id') ?? ''
-  namespaceOf(id)
-  const name = ACTS.find((known) => known === query.get('act'))
-  const rev = Number(query.get('rev') ?? Number.NaN)
-  if (name === undefined || !Number.isInteger(rev)) throw new CliFailure(EXIT.usage, 'The page sent no act, or no rev.')
-  const record = await readRecord(store, id, {})
-  checkRev(record, rev)
-  const refusal = refusalOf(name, record, standingOf(record, nowMs))
-  if (refusal !== undefined) throw new CliFailure(EXIT.refused, `${refusal} Nothing was written.`)
-  await carryOut(name, store, record)
-  return { id, act: name, result: RESULTS[name] }
-}
-
-const RESULTS: Readonly<Record<ConsoleAct, string>> = {
-  resume: 'It may run again: the next delivery continues it.',
-  release: 'It is released: the next request with its key begins anew.',
-  redrive: 'Its request is on its way.',
-}
-
-function carryOut(
-  name: ConsoleAct,
-  store: Connection['store'],
-  record: FoundOperation['record'] & object,
-): Promise<void> {
-  switch (name) {
-    case 'resume':
-      return settleShown(store, record, { rerun: true }, {})
-    case 'release':
-      return releaseShown(store, record)
-    case 'redrive':
-      return redriveShown(store, createSender(), record)
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+  } catch {
+    throw new CliFailure(EXIT.usage, 'The page sent no JSON. Load it again.')
   }
 }

@@ -1,22 +1,28 @@
 import { inspect } from 'node:util'
 import { isLambdaOnceError } from '../../base/errors.ts'
-import { decodeStored } from '../../outcome/outcome.ts'
+import { decodeStored } from '../../outcome/stored.ts'
 import type { StoredValue } from '../../record/record.ts'
 import type { Store } from '../../record/store.ts'
-import { plain, size } from '../terminal/text.ts'
+import type { ValueName } from '../../record/value-codec.ts'
+import { count, plain, size } from '../terminal/text.ts'
 
 /** A stored value as it is shown: by its size, or with what is in it. */
 export interface ShownValue {
-  /** How it lies there: in the record, compressed, or in parts beside it. */
+  /** How it lies there: in the record, compressed, encoded by a codec, or in parts beside it. */
   readonly stored: StoredValue['kind']
   /** As it lies there, in bytes. */
   readonly bytes: number
   readonly parts?: number
+  /** The codec that has encoded it: its content cannot be shown here. */
+  readonly codec?: string
   /** Only when it was asked for. Values that JSON has no form for are written as text. */
   readonly value?: unknown
   /** Why it cannot be read, when it was asked for. */
   readonly lost?: string
 }
+
+/** The name of a value is for codecs. */
+const NO_CODEC: ValueName = { operationId: '', purpose: 'outcome' }
 
 /** What is told of a value; its content only where `showValues` says so. */
 export async function shownValue(store: Store, stored: StoredValue, showValues: boolean): Promise<ShownValue> {
@@ -24,10 +30,11 @@ export async function shownValue(store: Store, stored: StoredValue, showValues: 
     stored: stored.kind,
     bytes: bytesOf(stored),
     ...(stored.kind === 'parts' && { parts: stored.count }),
+    ...('codec' in stored && { codec: stored.codec }),
   }
-  if (!showValues) return about
+  if (!showValues || 'codec' in stored) return about
   try {
-    return { ...about, value: jsonable(await decodeStored(store, stored)) }
+    return { ...about, value: jsonable(await decodeStored({ store, codecs: [] }, stored, NO_CODEC)) }
   } catch (error) {
     if (isLambdaOnceError(error, 'OUTCOME_LOST')) return { ...about, lost: error.message }
     throw error
@@ -36,9 +43,11 @@ export async function shownValue(store: Store, stored: StoredValue, showValues: 
 
 function bytesOf(stored: StoredValue): number {
   switch (stored.kind) {
+    case 'json':
     case 'text':
       return Buffer.byteLength(stored.text)
     case 'brotli':
+    case 'coded':
       return stored.bytes.length
     case 'parts':
       return stored.length
@@ -62,8 +71,14 @@ function jsonable(value: unknown): unknown {
 const MOST_CHARACTERS = 4_000
 
 /** A value in words for people. */
-export function valueText({ stored, bytes, parts, value, lost }: ShownValue): string {
-  const where = stored === 'parts' ? `compressed, in ${parts} parts` : stored === 'brotli' ? 'compressed' : 'as text'
+export function valueText({ stored, bytes, parts, codec, value, lost }: ShownValue): string {
+  const how = codec === undefined ? 'compressed' : `encoded by "${codec}"`
+  const where =
+    stored === 'parts'
+      ? `${how}, in ${count(parts ?? 0, 'part')}`
+      : stored === 'json' || stored === 'text'
+        ? 'as text'
+        : how
   const about = `${size(bytes)}, ${where}`
   if (lost !== undefined) return `${about}: LOST. ${lost}`
   if (value === undefined) return about

@@ -1,7 +1,7 @@
-import { InvalidEventError } from '../base/errors.ts'
+import { InvalidEventError, isLambdaOnceError } from '../base/errors.ts'
 import { refusePromise } from '../base/guards.ts'
 import type { Rejection } from '../base/ports.ts'
-import { pathsOf } from './schema.ts'
+import { pathsOf } from '../base/schema.ts'
 import type { BatchSettings } from './settings.ts'
 
 /** What was read of a record, or why it could not be. */
@@ -10,8 +10,8 @@ export type Reading<T> =
   | { readonly kind: 'refused'; readonly why: Rejection; readonly error: unknown }
 
 /**
- * The body, parsed and validated. The errors are made here: a parser's own message quotes the body, which must not get
- * into a log.
+ * The body, parsed and validated. A parser's own message quotes the body, which must not get into a log, so what is said
+ * is said here, or by an InvalidEventError.
  *
  * @throws InvalidOptionError when the parser is async: that says nothing of the body
  */
@@ -23,8 +23,10 @@ export async function readBody<B, R>(
   let parsed: unknown
   try {
     parsed = parse(text, record)
-  } catch {
-    return poison('The body cannot be parsed.')
+  } catch (error) {
+    return isLambdaOnceError(error, 'INVALID_EVENT')
+      ? { kind: 'refused', why: 'poison', error }
+      : poison('The body cannot be parsed.')
   }
   refusePromise('parse', [parsed])
   // Without a schema the body's type is what the user says of the parser.

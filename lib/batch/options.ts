@@ -1,8 +1,8 @@
 import type { Context, SQSRecord } from 'aws-lambda'
+import type { StandardSchema } from '../base/schema.ts'
 import type { Idempotency } from '../idempotency/api.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { KeyInput, Scope } from '../record/identity.ts'
-import type { StandardSchema } from './schema.ts'
 import type { RedriveOption, Source } from './sources/source.ts'
 import type { FailureReason } from './verdict.ts'
 
@@ -61,6 +61,13 @@ export interface CommonBatchOptions<B, R = SQSRecord> {
    * @defaultValue 10
    */
   readonly concurrency?: number
+  /**
+   * Whether claims and endings of records that are due at the same time share requests, where the store can do that. For
+   * DynamoDB the function's role needs `dynamodb:PartiQLInsert` and `dynamodb:PartiQLUpdate` on the table; without them
+   * each record is written by itself, and a warning says so.
+   * @defaultValue true
+   */
+  readonly groupCommit?: boolean
   /**
    * What a failure stops on a FIFO queue: its message group (`group`; groups then run side by side), or the rest of
    * the batch, which then runs one by one (`batch`).
@@ -139,6 +146,13 @@ export type IdempotentBatchOptions<B = unknown, R = SQSRecord> =
 export const BATCH_DEFAULTS: Readonly<{
   poison: 'fail' | 'ack'
   concurrency: number
+  groupCommit: boolean
   fifo: 'group' | 'batch'
   deadlineMarginSeconds: number
-}> = /* @__PURE__ */ Object.freeze({ poison: 'fail', concurrency: 10, fifo: 'group', deadlineMarginSeconds: 1 })
+}> = /* @__PURE__ */ Object.freeze({
+  poison: 'fail',
+  concurrency: 10,
+  groupCommit: true,
+  fifo: 'group',
+  deadlineMarginSeconds: 1,
+})

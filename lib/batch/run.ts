@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda'
 import pLimit from 'p-limit'
 import { InvalidEventError } from '../base/errors.ts'
+import { remainingTimeMs } from '../base/invocation.ts'
 import { attempt } from './attempt.ts'
 import { type Delivery, readDeliveries } from './delivery.ts'
 import { noteFailure } from './failure.ts'
@@ -19,12 +20,14 @@ import type { Verdict } from './verdict.ts'
  * The others have run by then, so that they are not held up for ever by one that is never right.
  */
 export async function runBatch<B, R>(
-  settings: BatchSettings<B, R>,
+  given: BatchSettings<B, R>,
   records: readonly R[],
   context: Context,
   handle: RecordHandler<B, R>,
 ): Promise<BatchAnswer<R>> {
-  const deliveries = await readDeliveries(settings, records, context)
+  const deliveries = await readDeliveries(given, records, context)
+  const isGrouped = given.groupCommit && deliveries.length > 1
+  const settings = isGrouped ? { ...given, engine: given.engine.grouped(remainingTimeMs(context)) } : given
   const turns = planTurns(deliveries, settings.fifo)
   const limit = pLimit(settings.concurrency)
   const verdicts: Promise<Verdict>[] = []

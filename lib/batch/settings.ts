@@ -9,6 +9,7 @@ import {
   secondsOption,
   show,
 } from '../base/guards.ts'
+import type { StandardSchema } from '../base/schema.ts'
 import type { Engine } from '../engine/engine.ts'
 import { engineOf } from '../idempotency/idempotency.ts'
 import { type KeyInput, normalizeScope, type Scope } from '../record/identity.ts'
@@ -19,7 +20,6 @@ import {
   type RecordFailure,
   type RecordHandler,
 } from './options.ts'
-import type { StandardSchema } from './schema.ts'
 import type { RedriveOption, Source } from './sources/source.ts'
 import { sqs } from './sources/sqs.ts'
 
@@ -34,6 +34,7 @@ export interface BatchSettings<B, R> {
   readonly schema: StandardSchema<B> | undefined
   readonly poison: 'fail' | 'ack'
   readonly concurrency: number
+  readonly groupCommit: boolean
   readonly fifo: 'group' | 'batch'
   readonly deadlineMarginMs: number
   readonly redrive: RedriveOption | undefined
@@ -72,6 +73,7 @@ export function resolveBatchOptions<B, R>(of: string, options: IdempotentBatchOp
     schema,
     poison: oneOf('poison', options.poison, ['fail', 'ack']) ?? BATCH_DEFAULTS.poison,
     concurrency: integerOption('concurrency', options.concurrency, 1, MAX_CONCURRENCY) ?? BATCH_DEFAULTS.concurrency,
+    groupCommit: booleanOption('groupCommit', options.groupCommit) ?? BATCH_DEFAULTS.groupCommit,
     fifo: oneOf('fifo', options.fifo, ['group', 'batch']) ?? BATCH_DEFAULTS.fifo,
     deadlineMarginMs: (marginSeconds ?? BATCH_DEFAULTS.deadlineMarginSeconds) * 1000,
     redrive: redriveOption(options.redrive),
@@ -90,6 +92,7 @@ const OPTION_NAMES: readonly string[] = [
   'schema',
   'poison',
   'concurrency',
+  'groupCommit',
   'fifo',
   'deadlineMarginSeconds',
   'redrive',

@@ -1,4 +1,5 @@
-import { PutCommand, paginateQuery, type QueryCommandInput, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb'
+import { PutCommand, paginateQuery, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import { isConditionFailed } from '../base/condition-failed.ts'
 import { RECORD_SORT_KEY } from '../record/record.ts'
 import type { BesideItem, DueItem, Store } from '../record/store.ts'
@@ -11,13 +12,14 @@ import { INDEX_NAME, INDEX_PARTITION_KEY, INDEX_SORT_KEY, PARTITION_KEY, SORT_KE
 /** The methods on what lies beside the record, and on the index. */
 export function besideMethods({
   tableName,
+  client,
   call,
 }: Connection): Pick<Store, 'putBeside' | 'updateBeside' | 'listBeside' | 'listDue'> {
   /** Items of all pages, at most `limit` of them. */
   function query(input: Omit<QueryCommandInput, 'TableName'>, limit = Number.POSITIVE_INFINITY) {
-    return call('Query', async (client) => {
+    return call('Query', async (documents) => {
       const items: Record<string, unknown>[] = []
-      for await (const { Items = [] } of paginateQuery({ client }, { TableName: tableName, ...input })) {
+      for await (const { Items = [] } of paginateQuery({ client: documents }, { TableName: tableName, ...input })) {
         items.push(...Items)
         if (items.length >= limit) break
       }
@@ -32,9 +34,9 @@ export function besideMethods({
     },
 
     async updateBeside(id, sk, set, expected) {
-      const command = new UpdateCommand({ TableName: tableName, ...besideUpdate(id, sk, set, expected) })
+      const command = new UpdateItemCommand({ TableName: tableName, ...besideUpdate(id, sk, set, expected) })
       try {
-        await call('UpdateItem', (documents) => documents.send(command))
+        await call('UpdateItem', () => client().send(command))
         return true
       } catch (error) {
         if (isConditionFailed(error)) return false

@@ -1,9 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { InvalidOptionError } from '../base/errors.ts'
 import { refuseUnknown, show } from '../base/guards.ts'
-import type { Store } from '../record/store.ts'
+import type { GroupPacing, Store } from '../record/store.ts'
 import { besideMethods } from './beside.ts'
 import { connect } from './connection.ts'
+import { groupedStore } from './group/grouped-store.ts'
+import { groupRequests } from './group/requests.ts'
 import { partsMethods } from './parts.ts'
 import { preparation } from './preparation.ts'
 import { recordMethods } from './records.ts'
@@ -42,10 +44,14 @@ export function dynamoStore(options: DynamoStoreOptions): Store {
     throw new InvalidOptionError(`client must be a DynamoDBClient; got ${show(client)}.`)
   }
   const connection = connect(tableName, client)
-  return Object.freeze({
+  const store = {
     ...recordMethods(connection),
     ...besideMethods(connection),
     ...partsMethods(connection),
     prepare: (id, writes, beside) => preparation(connection, id, writes, beside),
-  } satisfies Store)
+  } satisfies Store
+  // In a statement a table is known by its name only.
+  if (tableName.startsWith('arn:')) return Object.freeze(store)
+  const requests = groupRequests(connection)
+  return Object.freeze({ ...store, grouped: (pacing: GroupPacing) => groupedStore(store, requests, pacing) })
 }

@@ -59,7 +59,7 @@ export function preparation(
     requestToken: string,
   ): Promise<CommitAnswer> {
     const own = { TableName: tableName, ...recordUpdate(id, change, condition) }
-    const first = marshalledMember('the record', { Update: { ...own } })
+    const first: TransactWriteItem = { Update: { ...own, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } }
     if (open?.of !== requestToken) open = { of: requestToken, token: requestToken, sent }
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds++) {
       const round: Round = open

@@ -1,14 +1,16 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import type { RecordChange, StandingCondition } from '../record/store.ts'
+import { attributesOf } from './attributes.ts'
 import { aliases, conditionExpression } from './conditions.ts'
 import { itemKey, recordKey } from './items.ts'
 
 /** An update of one item, as UpdateItem and a transaction take it. */
 export interface ItemUpdate {
-  readonly Key: Record<string, string>
+  readonly Key: Record<string, AttributeValue>
   readonly UpdateExpression: string
   readonly ConditionExpression: string
   readonly ExpressionAttributeNames: Record<string, string>
-  readonly ExpressionAttributeValues: Record<string, unknown>
+  readonly ExpressionAttributeValues: Record<string, AttributeValue>
 }
 
 /** The change of a record as an update: one builder, so that an update and a commit can never differ. */
@@ -17,7 +19,7 @@ export function recordUpdate(id: string, { step, ...change }: RecordChange, cond
   const fields = assignments(change)
   const stepPath = '#steps.#step'
   return {
-    Key: recordKey(id),
+    Key: attributesOf(recordKey(id)),
     UpdateExpression: clauses([
       ['SET', [...fields.set, ...(step?.record ? [`${stepPath} = :step`] : [])]],
       ['REMOVE', [...fields.removed, ...(step && !step.record ? [stepPath] : [])]],
@@ -26,14 +28,13 @@ export function recordUpdate(id: string, { step, ...change }: RecordChange, cond
     ConditionExpression: expression,
     ExpressionAttributeNames: {
       ...fields.names,
-      ...aliases([...names, 'rev']),
+      ...names,
+      '#rev': 'rev',
       ...(step && { '#steps': 'steps', '#step': step.name }),
     },
     ExpressionAttributeValues: {
       ...values,
-      ...fields.values,
-      ...(step?.record && { ':step': step.record }),
-      ':one': 1,
+      ...attributesOf({ ...fields.values, ':step': step?.record, ':one': 1 }),
     },
   }
 }
@@ -47,27 +48,31 @@ export function besideUpdate(
 ): ItemUpdate {
   const fields = assignments(set)
   return {
-    Key: itemKey(id, sk),
+    Key: attributesOf(itemKey(id, sk)),
     UpdateExpression: clauses([
       ['SET', fields.set],
       ['REMOVE', fields.removed],
     ]),
     ConditionExpression: `#${expected.attribute} = :expectedValue`,
     ExpressionAttributeNames: { ...fields.names, ...aliases([expected.attribute]) },
-    ExpressionAttributeValues: { ...fields.values, ':expectedValue': expected.value },
+    ExpressionAttributeValues: attributesOf({ ...fields.values, ':expectedValue': expected.value }),
   }
 }
 
 function assignments(fields: object) {
-  const entries = Object.entries(fields)
-  const set = entries.filter(([, value]) => value !== undefined)
-  const removed = entries.filter(([, value]) => value === undefined)
-  return {
-    set: set.map(([name]) => `#${name} = :${name}`),
-    removed: removed.map(([name]) => `#${name}`),
-    names: aliases(entries.map(([name]) => name)),
-    values: Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
+  const set: string[] = []
+  const removed: string[] = []
+  const names: Record<string, string> = {}
+  const values: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    names[`#${name}`] = name
+    if (value === undefined) removed.push(`#${name}`)
+    else {
+      set.push(`#${name} = :${name}`)
+      values[`:${name}`] = value
+    }
   }
+  return { set, removed, names, values }
 }
 
 function clauses(parts: readonly (readonly [keyword: string, terms: readonly string[]])[]): string {

@@ -1,18 +1,22 @@
-import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
+import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { isConditionFailed } from '../base/condition-failed.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { Condition, RecordChange, StandingCondition, Store, WriteAnswer } from '../record/store.ts'
-import { aliases, conditionExpression } from './conditions.ts'
+import { attributesOf } from './attributes.ts'
+import { conditionExpression } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { recordKey, toItem, toRecord } from './items.ts'
 import { recordUpdate } from './record-update.ts'
 
 /** Reads the record consistently. */
-export async function readRecord({ tableName, call }: Connection, id: string): Promise<OperationRecord | undefined> {
-  const command = new GetCommand({ TableName: tableName, Key: recordKey(id), ConsistentRead: true })
-  const { Item } = await call('GetItem', (documents) => documents.send(command))
-  return Item && toRecord(Item)
+export async function readRecord(
+  { tableName, client, call }: Connection,
+  id: string,
+): Promise<OperationRecord | undefined> {
+  const command = new GetItemCommand({ TableName: tableName, Key: attributesOf(recordKey(id)), ConsistentRead: true })
+  const { Item } = await call('GetItem', () => client().send(command))
+  return Item && toRecord(unmarshall(Item))
 }
 
 /** The record that stood against a condition: what the answer brought of it, which old clients and some emulators leave out. */
@@ -22,13 +26,12 @@ export function existingRecord(
   item: unknown,
 ): Promise<OperationRecord | undefined> | OperationRecord {
   if (item === undefined) return readRecord(connection, id)
-  // It comes back marshalled, through the document client too.
   return toRecord(unmarshall(item as Parameters<typeof unmarshall>[0]))
 }
 
 /** The methods on the record itself. */
 export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put' | 'update'> {
-  const { tableName, call } = connection
+  const { tableName, client, call } = connection
 
   async function conditional(id: string, write: Promise<unknown>): Promise<WriteAnswer> {
     try {
@@ -45,25 +48,25 @@ export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put'
 
     put(record: OperationRecord, condition: Condition) {
       const { expression, names, values } = conditionExpression(condition)
-      const command = new PutCommand({
+      const command = new PutItemCommand({
         TableName: tableName,
-        Item: toItem(record),
+        Item: attributesOf(toItem(record)),
         ConditionExpression: expression,
-        ExpressionAttributeNames: aliases(names),
+        ExpressionAttributeNames: names,
         ExpressionAttributeValues: values,
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('PutItem', (documents) => documents.send(command))
+      const write = call('PutItem', () => client().send(command))
       return conditional(record.id, write)
     },
 
     update(id: string, change: RecordChange, condition: StandingCondition) {
-      const command = new UpdateCommand({
+      const command = new UpdateItemCommand({
         TableName: tableName,
         ...recordUpdate(id, change, condition),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('UpdateItem', (documents) => documents.send(command))
+      const write = call('UpdateItem', () => client().send(command))
       return conditional(id, write)
     },
   }

@@ -36,7 +36,7 @@ function grantsFor(action: string): string {
   if (action === TRANSACTION) {
     return 'grant it dynamodb:UpdateItem and dynamodb:PutItem on the table, and for each of your own writes PutItem, UpdateItem, DeleteItem or ConditionCheckItem on the table it is on.'
   }
-  return `grant it dynamodb:${action} on the table (all that is used: GetItem, PutItem, UpdateItem, BatchGetItem and Query, the last one on the index "${INDEX_NAME}" too).`
+  return `grant it dynamodb:${action} on the table (all that is used: GetItem, PutItem, UpdateItem, BatchGetItem and Query, the last one on the index "${INDEX_NAME}" too; for batches PartiQLInsert and PartiQLUpdate as well).`
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Clock, Random } from '../base/ports.ts'
 import type { CommitWrite } from '../order/commit-write.ts'
 import type {
   Continuation,
@@ -116,6 +117,14 @@ export interface DueItem {
   readonly dueAtMs: number
 }
 
+/** How an invocation that works on many records spends its time. */
+export interface GroupPacing {
+  readonly clock: Clock
+  readonly random: Random
+  /** From then on nothing is sent again, in ms. */
+  readonly giveUpAtMs: number
+}
+
 /**
  * Where records lie. Every method is one atomic act; a store decides nothing.
  *
@@ -152,4 +161,10 @@ export interface Store {
   putParts(parts: Parts): Promise<void>
   /** Reads `count` pieces in order, consistently; a missing piece is `undefined`. */
   getParts(partsId: string, count: number): Promise<readonly (Uint8Array | undefined)[]>
+  /**
+   * The same store for one invocation that works on many records: claims and endings that are due at the same time may
+   * go out in one request. Each is answered as if it had been sent alone, and none is held up for long.
+   * Absent: every write goes by itself.
+   */
+  grouped?(pacing: GroupPacing): Store
 }

@@ -2,6 +2,7 @@ import { besideCases } from './beside-cases.ts'
 import { claimCases } from './claim-cases.ts'
 import { commitCases } from './commit-cases.ts'
 import type { ContractCase } from './fixtures.ts'
+import { groupCases } from './group-cases.ts'
 import { heldCases } from './held-cases.ts'
 import { partsCases } from './parts-cases.ts'
 
@@ -21,3 +22,9 @@ export const storeContract: readonly ContractCase[] = Object.freeze([
   ...besideCases,
   ...partsCases,
 ])
+
+/**
+ * What a store must do whose writes can go together (`grouped`): the cases ask for it themselves. Such a store passes
+ * {@link storeContract} both by itself and grouped.
+ */
+export const groupContract: readonly ContractCase[] = Object.freeze(groupCases)

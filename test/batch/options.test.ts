@@ -28,6 +28,7 @@ describe('a wrong option is refused when the middleware is made', () => {
     ['poison', { idempotency, poison: 'drop' }, /poison must be "fail" or "ack"; got "drop"/],
     ['concurrency', { idempotency, concurrency: 0 }, /concurrency must be a whole number from 1 to 10000; got 0/],
     ['concurrency', { idempotency, concurrency: 1.5 }, /concurrency .*; got 1.5/],
+    ['groupCommit', { idempotency, groupCommit: 'yes' }, /groupCommit must be true or false; got "yes"/],
     ['fifo', { idempotency, fifo: 'strict' }, /fifo must be "group" or "batch"; got "strict"/],
     ['the margin', { idempotency, deadlineMarginSeconds: -1 }, /deadlineMarginSeconds must be .*; got -1/],
     ['the margin', { idempotency, deadlineMarginSeconds: 1e9 }, /looks like milliseconds/],
@@ -48,5 +49,11 @@ describe('a wrong option is refused when the middleware is made', () => {
 })
 
 test('the defaults are those of the documentation', () => {
-  expect(BATCH_DEFAULTS).toEqual({ poison: 'fail', concurrency: 10, fifo: 'group', deadlineMarginSeconds: 1 })
+  expect(BATCH_DEFAULTS).toEqual({
+    poison: 'fail',
+    concurrency: 10,
+    groupCommit: true,
+    fifo: 'group',
+    deadlineMarginSeconds: 1,
+  })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { Store } from '../../lib/index.ts'
+import { memoryStore } from '../../lib/memory/index.ts'
 import { gate, setUp } from './set-up.ts'
 import { event, invocation, message, redelivered } from './sqs-event.ts'
 
@@ -24,6 +26,46 @@ describe('near the deadline', () => {
     expect(memory.records().map(({ status }) => status)).toEqual(Array(4).fill('COMPLETED'))
     expect(await deliver(redelivered(event(...TEN)))).toEqual([])
     expect(ran).toEqual(TEN.map(({ messageId }) => messageId))
+  })
+
+  test('a record whose claim took until then is not started either, and is given back', async () => {
+    let leftMs = 5_000
+    const memory = memoryStore()
+    const slow: Store = {
+      ...memory,
+      put: (record, condition) => {
+        leftMs = 900
+        return memory.put(record, condition)
+      },
+    }
+    const { deliver, ran, reasons } = setUp({ core: { store: slow } })
+    const context = () => invocation(() => leftMs)
+    expect(await deliver(event(message('1')), context())).toEqual(['1'])
+    expect([ran, reasons()]).toEqual([[], ['deadline']])
+    expect(memory.records().map(({ status }) => status)).toEqual(['RELEASED'])
+  })
+
+  test('a record that was taken over by then goes on: its earlier attempt may have had effects', async () => {
+    let leftMs = 5_000
+    const memory = memoryStore()
+    const slow: Store = {
+      ...memory,
+      update: (id, change, condition) => {
+        if (change.token !== undefined) leftMs = 900
+        return memory.update(id, change, condition)
+      },
+    }
+    const { deliver, ran } = setUp({
+      core: { store: slow },
+      work: (_id, { attempt }) => {
+        if (attempt === 1) throw new Error('down')
+      },
+    })
+    const batch = event(message('1'))
+    const context = () => invocation(() => leftMs)
+    expect(await deliver(batch, context())).toEqual(['1'])
+    expect(await deliver(redelivered(batch), context())).toEqual([])
+    expect(ran).toEqual(['1', '1'])
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { BatchExecuteStatementCommand } from '@aws-sdk/client-dynamodb'
+import { BatchExecuteStatementCommand, type BatchStatementRequest } from '@aws-sdk/client-dynamodb'
 import {
   DeleteCommand,
   GetCommand,
@@ -7,6 +7,7 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, inject, test } from 'vitest'
 import { INDEX_NAME, INDEX_PARTITION_KEY, INDEX_SORT_KEY } from '../../lib/dynamodb/table-shape.ts'
 import { engineUnderTest, expiresAt } from './engine.ts'
@@ -149,18 +150,89 @@ describe('a transaction', () => {
 })
 
 describe('a batch of statements', () => {
+  type Key = { readonly pk: string; readonly sk: string }
+  const insert = ({ pk, sk }: Key, table = TableName) => ({
+    Statement: `INSERT INTO "${table}" VALUE {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
+    Parameters: [{ S: pk }, { S: sk }, { N: String(expiresAt) }],
+    ...ALL_OLD,
+  })
+  const update = ({ pk, sk }: Key, n: number) => ({
+    Statement: `UPDATE "${TableName}" SET "status" = ? SET "n" = ? REMOVE "token" REMOVE "none" WHERE "pk" = ? AND "sk" = ? AND "n" = ?`,
+    Parameters: [{ S: 'done' }, { N: String(n + 1) }, { S: pk }, { S: sk }, { N: String(n) }],
+    ...ALL_OLD,
+  })
+  const send = async (...Statements: BatchStatementRequest[]) => {
+    const { Responses = [] } = await client.send(new BatchExecuteStatementCommand({ Statements }))
+    return Responses.map(({ Error: error }) => error)
+  }
+
   test('answers for each under one success, and a failed one does not take the others along', async () => {
     const there = await stored()
     const other = key()
-    const insert = ({ pk, sk }: { pk: string; sk: string }) => ({
-      Statement: `INSERT INTO "${TableName}" VALUE {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
-      Parameters: [{ S: pk }, { S: sk }, { N: String(expiresAt) }],
-    })
-    const { Responses = [] } = await client.send(
-      new BatchExecuteStatementCommand({ Statements: [insert(there), insert(other)] }),
-    )
-    expect(Responses.map(({ Error: error }) => error?.Code)).toEqual(['DuplicateItem', undefined])
+    expect((await send(insert(there), insert(other))).map((error) => error?.Code)).toEqual(['DuplicateItem', undefined])
     expect(await read(there)).toEqual(there)
+    expect(await read(other)).toMatchObject(other)
+  })
+
+  test('brings no item for one that is there already, and for a failed condition the item or none', async () => {
+    const there = await stored()
+    const [duplicate, failed, absent] = await send(insert(there), update(await stored({ n: 5 }), 1), update(key(), 1))
+    expect(duplicate?.Item).toBeUndefined()
+    expect([failed?.Code, absent?.Code]).toEqual(['ConditionalCheckFailed', 'ConditionalCheckFailed'])
+    // The service brings it, this engine does not: both are reckoned with.
+    if (failed?.Item !== undefined) expect(failed.Item.n).toEqual({ N: '5' })
+    expect(absent?.Item).toBeUndefined()
+  })
+
+  test('sets, removes and compares attributes whose names are reserved words, and creates no item', async () => {
+    const there = await stored({ token: 't', kept: { a: 1 } })
+    const absent = key()
+    await send(update(there, 1), update(absent, 1))
+    const { pk, sk } = there
+    expect(await read(there)).toEqual({ pk, sk, expiresAt, kept: { a: 1 }, status: 'done', n: 2 })
+    expect(await read(absent)).toBeUndefined()
+  })
+
+  test('may mix inserts and updates', async () => {
+    const there = await stored()
+    const other = key()
+    expect(await send(insert(other), update(there, 1))).toEqual([undefined, undefined])
+  })
+
+  test('takes parameters of every type as they are', async () => {
+    const { pk, sk } = key()
+    const values = {
+      map: { a: [{ b: '' }] },
+      empty: {},
+      none: null,
+      bytes: Uint8Array.of(0, 255),
+      atMs: 1_700_000_000_123,
+    }
+    const parameters = marshall({ pk, sk, expiresAt, ...values })
+    const fields = Object.keys(parameters).map((name) => `'${name}': ?`)
+    await send({
+      Statement: `INSERT INTO "${TableName}" VALUE {${fields.join(', ')}}`,
+      Parameters: Object.values(parameters),
+    })
+    expect(await read({ pk, sk })).toEqual({ pk, sk, expiresAt, ...values })
+  })
+
+  test('is refused as a whole with two statements on one item, or more than 25', async () => {
+    const other = key()
+    const twice = await errorOf(send(insert(other), insert(other)))
+    const many = await errorOf(send(...Array.from({ length: 26 }, () => insert(key()))))
+    // Not a word on what was carried out: this engine carries out the first of two.
+    expect([twice.name, many.name]).toEqual(['ValidationException', 'ValidationException'])
+  })
+
+  test('tells of one statement that it is wrong, and carries out the others', async () => {
+    const other = key()
+    const [wrong, right, foreign] = await send(
+      { Statement: `INSERT INTO "${TableName}" VALUE {'pk': ?, 'sk': ?}`, Parameters: [{ S: 'x' }, { N: '5' }] },
+      insert(other),
+      insert(key(), `${TableName}-that-is-not-there`),
+    )
+    expect([wrong?.Code, right, foreign?.Code]).toEqual(['ValidationError', undefined, 'ResourceNotFound'])
     expect(await read(other)).toMatchObject(other)
   })
 })

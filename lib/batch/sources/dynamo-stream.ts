@@ -1,7 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import { InvalidEventError } from '../../base/errors.ts'
-import { oneOf, refuseUnknown, show } from '../../base/guards.ts'
+import { kindOf, oneOf, refuseUnknown, show } from '../../base/guards.ts'
 import type { KeyInput } from '../../record/identity.ts'
 import { type Opened, single, unlessTooDeep } from '../../sources/content.ts'
 import { type Fields, fieldsOf, isObject, nonEmpty } from '../../sources/fields.ts'
@@ -107,7 +107,7 @@ function numberOf(digits: string): number | bigint {
 }
 
 function checked(event: unknown, record: unknown, path: string): StreamRecord {
-  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${show(record)}.`)
+  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${kindOf(record)}.`)
   const { eventSource, eventSourceARN } = record
   if (eventSource !== 'aws:dynamodb') {
     throw notFrom('a DynamoDB stream', event, `${path}.eventSource is ${show(eventSource)}`)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { MSKRecord } from 'aws-lambda'
 import { InvalidEventError } from '../../base/errors.ts'
-import { show } from '../../base/guards.ts'
+import { kindOf, show } from '../../base/guards.ts'
 import { hashOfParts, type KeyInput, type Scope } from '../../record/identity.ts'
 import { type Opened, single } from '../../sources/content.ts'
 import { fieldsOf, isObject, nonEmpty } from '../../sources/fields.ts'
@@ -37,7 +37,8 @@ export function kafka(): Source<TopicRecord> {
       const arn = nonEmpty(eventSourceArn)
       const cluster = arn === undefined ? [String(eventSource), ...servers] : [arn]
       return Object.entries(records).flatMap(([partition, list]) => {
-        if (!Array.isArray(list)) throw new InvalidEventError(`records["${partition}"] is no list; got ${show(list)}.`)
+        if (!Array.isArray(list))
+          throw new InvalidEventError(`records["${partition}"] is no list; got ${kindOf(list)}.`)
         return list.map((record: unknown, index) => checked(record, `records["${partition}"][${index}]`, cluster))
       })
     },
@@ -52,7 +53,8 @@ export function kafka(): Source<TopicRecord> {
     },
 
     parse(text: string, { value }: TopicRecord): unknown {
-      if (!isUtf8(Buffer.from(value ?? '', 'base64'))) throw new InvalidEventError('The value is no text; parse it.')
+      if (!isUtf8(Buffer.from(value ?? '', 'base64')))
+        throw new InvalidEventError('The value is no text: read record.value in the option parse.')
       return JSON.parse(text)
     },
 
@@ -76,7 +78,7 @@ function positionOf({ topic, partition, offset }: TopicRecord): TopicPosition | 
 }
 
 function checked(record: unknown, path: string, cluster: readonly string[]): TopicRecord {
-  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${show(record)}.`)
+  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${kindOf(record)}.`)
   const { value } = record
   if (value !== null && value !== undefined && typeof value !== 'string') {
     throw new InvalidEventError(

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { KinesisStreamRecord } from 'aws-lambda'
 import { InvalidEventError } from '../../base/errors.ts'
-import { refuseUnknown, show } from '../../base/guards.ts'
+import { kindOf, refuseUnknown, show } from '../../base/guards.ts'
 import type { KeyInput } from '../../record/identity.ts'
 import { type Content, type Envelope, type Opened, single } from '../../sources/content.ts'
 import { fieldsOf, isObject, nonEmpty } from '../../sources/fields.ts'
 import { notFrom } from '../../sources/origin.ts'
+import { envelopeOption, type UnwrapOptions } from '../../sources/unwrap.ts'
 import { reportShards, sequenceNumberOf, streamRecordsOf } from './shard.ts'
 import type { Source } from './source.ts'
-import { envelopeOption, type UnwrapOptions } from './unwrap.ts'
 
 /**
  * Kinesis data streams. A body is the record's data, decoded; records of one shard run one after another, and after a
@@ -35,7 +35,8 @@ export function kinesis<T = unknown>(options: UnwrapOptions<T> = {}): Source<Kin
     open: ({ kinesis: { data } }: KinesisStreamRecord) => opened(data, unwrap),
 
     parse(text: string, { kinesis: { data } }: KinesisStreamRecord): T {
-      if (!isUtf8(Buffer.from(data, 'base64'))) throw new InvalidEventError('The data is no text; parse it.')
+      const bytes = Buffer.from(data, 'base64')
+      if (!isUtf8(bytes)) throw new InvalidEventError(bytes.indexOf(AGGREGATED) === 0 ? NO_RECORD_OF_ITS_OWN : NO_TEXT)
       return unwrap === undefined ? (JSON.parse(text) as T) : unwrap.parse(text)
     },
 
@@ -48,6 +49,16 @@ export function kinesis<T = unknown>(options: UnwrapOptions<T> = {}): Source<Kin
   })
 }
 
+/**
+ * How a record begins that the Kinesis Producer Library has put together out of several.
+ * https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md
+ */
+const AGGREGATED = Buffer.from('f3899ac2', 'hex')
+
+const NO_TEXT = 'The data is no text: read record.kinesis.data in the option parse.'
+const NO_RECORD_OF_ITS_OWN =
+  'The data is an aggregate of the Kinesis Producer Library: take it apart in the option parse, or set AggregationEnabled to false at the producer. All of it is one operation.'
+
 /** Bytes that are no text are left to the user's own `parse`, which finds them in the record. */
 function opened(data: unknown, unwrap: Envelope | undefined): Opened {
   if (typeof data !== 'string' || data === '') return { kind: 'refused', message: 'The record has no data.' }
@@ -57,7 +68,7 @@ function opened(data: unknown, unwrap: Envelope | undefined): Opened {
 }
 
 function checked(event: unknown, record: unknown, path: string): KinesisStreamRecord {
-  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${show(record)}.`)
+  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${kindOf(record)}.`)
   const { eventSource, eventSourceARN, kinesis } = record
   if (eventSource !== 'aws:kinesis') throw notFrom('Kinesis', event, `${path}.eventSource is ${show(eventSource)}`)
   if (nonEmpty(eventSourceARN) === undefined) {

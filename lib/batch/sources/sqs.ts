@@ -1,15 +1,15 @@
 import type { SQSRecord } from 'aws-lambda'
 import { InvalidEventError } from '../../base/errors.ts'
-import { refuseUnknown, show } from '../../base/guards.ts'
+import { kindOf, refuseUnknown, show } from '../../base/guards.ts'
 import type { KeyInput } from '../../record/identity.ts'
 import { bare, type Content } from '../../sources/content.ts'
 import { fieldsOf, isObject, nonEmpty } from '../../sources/fields.ts'
 import { attributeText, KEY_ATTRIBUTE } from '../../sources/key-attribute.ts'
 import { notFrom, recordsOf } from '../../sources/origin.ts'
+import { envelopeOption, type UnwrapOptions } from '../../sources/unwrap.ts'
 import { continued, redriveOf } from '../continuation.ts'
 import { eachOnce } from './report.ts'
 import type { Source } from './source.ts'
-import { envelopeOption, type UnwrapOptions } from './unwrap.ts'
 
 /**
  * Standard and FIFO queues. The default key is the message attribute `Idempotency-Key`, else what the envelope that is
@@ -62,7 +62,7 @@ export function sqs<T = unknown>(options: UnwrapOptions<T> = {}): Source<SQSReco
 }
 
 function checked(event: unknown, record: unknown, path: string): SQSRecord {
-  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${show(record)}.`)
+  if (!isObject(record)) throw new InvalidEventError(`${path} is no record; got ${kindOf(record)}.`)
   const { eventSource, eventSourceARN, body, attributes, messageAttributes } = record
   if (eventSource !== 'aws:sqs') throw notFrom('SQS', event, `${path}.eventSource is ${show(eventSource)}`)
   if (typeof eventSourceARN !== 'string' || eventSourceARN === '') {

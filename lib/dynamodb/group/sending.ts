@@ -1,0 +1,125 @@
+import { isLambdaOnceError, StoreError } from '../../base/errors.ts'
+import { backOff } from '../../outcome/persist.ts'
+import { countsAsAbsent, type OperationRecord } from '../../record/record.ts'
+import type { GroupPacing, WriteAnswer } from '../../record/store.ts'
+import { type GroupedWrite, type GroupRequests, MAX_GROUP } from './writes.ts'
+
+/** A write that somebody waits for. */
+export interface Due {
+  readonly write: GroupedWrite
+  /** The same write as a request of its own. */
+  readonly alone: () => Promise<WriteAnswer>
+  readonly resolve: (answer: WriteAnswer | Promise<WriteAnswer>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** How often what was refused for now is sent again before that is the answer: as often as the SDK does it with one. */
+const MAX_REPETITIONS = 2
+
+/** Sends what is due in as few requests as it takes, and sees to it that each write gets the answer it would get alone. */
+export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due: readonly Due[]) => Promise<void> {
+  async function send(due: readonly Due[], repetition = 0): Promise<void> {
+    await Promise.all(groupsOf(due).map((group) => sendGroup(group, repetition)))
+  }
+
+  async function sendGroup(group: readonly Due[], repetition: number): Promise<void> {
+    if (group.length === 1) return goAlone(group)
+    let answers: Awaited<ReturnType<GroupRequests['write']>>
+    try {
+      answers = await requests.write(group.map(({ write }) => write))
+    } catch (error) {
+      // Which of them is to blame, or what else is wrong, each can only find out by itself. What was written all the same
+      // it finds there, under its own token.
+      if (isLambdaOnceError(error, 'STORE') && !error.retryable) return goAlone(group)
+      for (const { reject } of group) reject(error)
+      return
+    }
+    const again: Due[] = []
+    const codes = new Set<string>()
+    const alone: Due[] = []
+    const refused: Due[] = []
+    for (const [index, due] of group.entries()) {
+      const answer = answers[index]
+      switch (answer?.kind) {
+        case undefined:
+          due.reject(new StoreError('DynamoDB left out the answer to a statement of a batch.', { retryable: true }))
+          break
+        case 'applied':
+          due.resolve({ applied: true })
+          break
+        case 'again':
+          again.push(due)
+          codes.add(answer.code)
+          break
+        case 'alone':
+          alone.push(due)
+          break
+        case 'refused':
+          if (answer.existing === undefined) refused.push(due)
+          else if (stands(due.write, answer.existing)) due.resolve({ applied: false, existing: answer.existing })
+          else alone.push(due)
+      }
+    }
+    await Promise.all([goAlone(alone), look(refused), repeat(again, codes, repetition)])
+  }
+
+  /** What stood against a write is not always in its answer. */
+  async function look(refused: readonly Due[]): Promise<void> {
+    if (refused.length === 0) return
+    const ids = refused.map(({ write }) => write.id)
+    let found: ReadonlyMap<string, OperationRecord>
+    try {
+      found = await requests.read(ids, (round) => backOff(pacing, round))
+    } catch (error) {
+      for (const { reject } of refused) reject(error)
+      return
+    }
+    const alone: Due[] = []
+    for (const due of refused) {
+      const existing = found.get(due.write.id)
+      if (existing !== undefined && stands(due.write, existing)) due.resolve({ applied: false, existing })
+      else alone.push(due)
+    }
+    await goAlone(alone)
+  }
+
+  async function repeat(again: readonly Due[], codes: ReadonlySet<string>, repetition: number): Promise<void> {
+    if (again.length === 0) return
+    if (repetition < MAX_REPETITIONS) {
+      await backOff(pacing, repetition)
+      if (pacing.clock.now() < pacing.giveUpAtMs) return send(again, repetition + 1)
+    }
+    const why = [...codes].join(', ')
+    for (const { reject } of again) {
+      reject(new StoreError(`DynamoDB refused a statement of a batch again and again: ${why}.`, { retryable: true }))
+    }
+  }
+
+  return send
+}
+
+async function goAlone(group: readonly Due[]): Promise<void> {
+  const calls = group.map(({ alone, resolve }) => {
+    const call = alone()
+    resolve(call)
+    return call
+  })
+  await Promise.allSettled(calls)
+}
+
+/** Whether the record keeps the write from being applied. An insert knows no records that count as absent. */
+function stands(write: GroupedWrite, existing: OperationRecord): boolean {
+  return write.kind === 'update' || !countsAsAbsent(existing, write.moment)
+}
+
+/** As large as they may be, and no two writes on one record in the same: such a request is refused as a whole. */
+function groupsOf(due: readonly Due[]): readonly (readonly Due[])[] {
+  const groups: Map<string, Due>[] = []
+  for (const one of due) {
+    const { id } = one.write
+    const group = groups.find((others) => others.size < MAX_GROUP && !others.has(id))
+    if (group === undefined) groups.push(new Map([[id, one]]))
+    else group.set(id, one)
+  }
+  return groups.map((group) => [...group.values()])
+}

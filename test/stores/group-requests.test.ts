@@ -1,0 +1,151 @@
+import type { BatchExecuteStatementCommandInput, BatchStatementResponse } from '@aws-sdk/client-dynamodb'
+import type { BatchGetCommandInput } from '@aws-sdk/lib-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
+import { describe, expect, test } from 'vitest'
+import { batchRead } from '../../lib/dynamodb/batch-read.ts'
+import type { Connection } from '../../lib/dynamodb/connection.ts'
+import { groupRequests } from '../../lib/dynamodb/group/requests.ts'
+import { statementFor } from '../../lib/dynamodb/group/statements.ts'
+import type { GroupedWrite } from '../../lib/dynamodb/group/writes.ts'
+import { toItem } from '../../lib/dynamodb/items.ts'
+import type { OperationRecord } from '../../lib/index.ts'
+import type { RecordChange } from '../../lib/record/store.ts'
+import { aRecord, aStep, completion, NOW_MS } from '../../lib/store-contract/fixtures.ts'
+
+const moment = { nowMs: NOW_MS, clockSkewMs: 0 }
+const seen = { kind: 'seen', token: 'token-a', rev: 1 } as const
+const update = (id: string): GroupedWrite => ({ kind: 'update', id, change: completion, seen })
+
+/** A connection whose client answers what a test says. */
+function answering(answers: object[]) {
+  const inputs: unknown[] = []
+  const send = async ({ input }: { input: unknown }) => {
+    inputs.push(structuredClone(input))
+    return answers.shift() ?? {}
+  }
+  const connection = {
+    tableName: 'operations',
+    client: () => ({ send }),
+    documents: () => ({ send }),
+    call: (_action: string, request: (documents: object) => Promise<unknown>) => request({ send }),
+  } as unknown as Connection
+  return { connection, inputs }
+}
+
+describe('an answer to a batch of statements', () => {
+  const answersTo = async (...Responses: BatchStatementResponse[]) => {
+    const { connection } = answering([{ Responses }])
+    return groupRequests(connection).write(Responses.map((_, index) => update(`r${index}`)))
+  }
+
+  test('brings the record that a condition failed on, where the service sends it', async () => {
+    const record = aRecord({ steps: { charge: aStep } })
+    const Item = marshall(toItem(record))
+    expect(await answersTo({ Error: { Code: 'ConditionalCheckFailed', Item } }, {})).toEqual([
+      { kind: 'refused', existing: record },
+      { kind: 'applied' },
+    ])
+  })
+
+  test('that brings an item which is no record brings nothing', async () => {
+    const Item = marshall({ pk: 'r0', sk: 'op', cart: 'x' })
+    expect(await answersTo({ Error: { Code: 'ConditionalCheckFailed', Item } })).toEqual([{ kind: 'refused' }])
+  })
+
+  test('without a code, or with one that is new, is not taken for a success', async () => {
+    expect(await answersTo({ Error: {} }, { Error: { Code: 'SomethingNew' as 'AccessDenied' } })).toEqual([
+      { kind: 'alone' },
+      { kind: 'alone' },
+    ])
+  })
+
+  test('that has no list of answers answers nothing', async () => {
+    expect(await groupRequests(answering([{}]).connection).write([update('r0')])).toEqual([])
+  })
+})
+
+describe('a statement', () => {
+  const everything: Required<Omit<RecordChange, 'step' | 'steps'>> = {
+    ...completion,
+    attempt: 2,
+    token: 'token-b',
+    leaseUntil: 1,
+    expiresAt: 1,
+    outcome: { kind: 'value', value: { kind: 'text', text: '[1]' } },
+    commitId: 'c',
+    wire: { kind: 'text', text: '[1]' },
+    resumeAtMs: 1,
+    waitingFor: 'w',
+    signals: [],
+    redrive: { target: { queueUrl: 'https://queue' }, payload: { kind: 'text', text: '["body"]' } },
+    continuation: { id: 'm', dueAtMs: 1 },
+    isReconciled: true,
+    canProbe: true,
+    dueShard: 'n#0',
+    dueAtMs: 1,
+    crashes: 1,
+    trace: 't',
+    unknownStep: 's',
+  }
+
+  test('holds no value in its text, and stays far below the 8,192 characters that DynamoDB takes', () => {
+    const tableName = 't'.repeat(255)
+    const { status: _status, updatedAtMs: _at, ...fields } = everything
+    const record = aRecord({ ...fields, metadata: { note: 'x' } } as Partial<OperationRecord>)
+    for (const write of [
+      { kind: 'insert', id: record.id, record, moment },
+      { kind: 'update', id: 'r0', change: everything, seen },
+      { kind: 'update', id: 'r0', change: { ...everything, wire: undefined, trace: undefined }, seen },
+    ] as GroupedWrite[]) {
+      const { Statement = '', Parameters } = statementFor(tableName, write)
+      expect(Statement.length).toBeLessThan(2_000)
+      expect(Statement.match(/\?/g)).toHaveLength(Parameters?.length ?? 0)
+      expect(Statement).not.toMatch(/token-|COMPLETED|https/)
+    }
+  })
+
+  test('asks for the record that stands against it', async () => {
+    const { connection, inputs } = answering([{ Responses: [{}] }])
+    await groupRequests(connection).write([update('r0')])
+    const [{ Statements }] = inputs as [BatchExecuteStatementCommandInput]
+    expect(Statements).toMatchObject([{ ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }])
+  })
+})
+
+describe('a batch read', () => {
+  const keys = ['a', 'b', 'c'].map((pk) => ({ pk, sk: 'op' }))
+  const left = (...pks: string[]) => ({ operations: { Keys: pks.map((pk) => ({ pk, sk: 'op' })) } })
+  const items = (...pks: string[]) => ({ operations: pks.map((pk) => ({ pk })) })
+  const asked = (inputs: unknown[]) =>
+    (inputs as BatchGetCommandInput[]).map(({ RequestItems }) => RequestItems?.operations?.Keys?.map(({ pk }) => pk))
+
+  test('is asked again for what it left out, after a pause', async () => {
+    const { connection, inputs } = answering([
+      { Responses: items('b'), UnprocessedKeys: left('a', 'c') },
+      { UnprocessedKeys: left('a', 'c') },
+      { Responses: items('c') },
+    ])
+    const pauses: number[] = []
+    const found = await batchRead(connection, keys, async (round) => void pauses.push(round))
+    expect(found).toEqual([{ pk: 'b' }, { pk: 'c' }])
+    expect(asked(inputs)).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'c'],
+      ['a', 'c'],
+    ])
+    expect(pauses).toEqual([1, 2])
+  })
+
+  test('that leaves out the same again and again fails, and may be repeated', async () => {
+    const { connection, inputs } = answering(Array.from({ length: 20 }, () => ({ UnprocessedKeys: left('a') })))
+    await expect(batchRead(connection, keys)).rejects.toMatchObject({ code: 'STORE', retryable: true })
+    expect(inputs).toHaveLength(8)
+  })
+
+  test('leaves out what is no record', async () => {
+    const record = aRecord()
+    const { connection } = answering([{ Responses: { operations: [toItem(record), { pk: 'x', sk: 'op', cart: 1 }] } }])
+    const found = await groupRequests(connection).read([record.id, 'x', 'y'], async () => undefined)
+    expect([...found]).toEqual([[record.id, record]])
+  })
+})

@@ -2,17 +2,17 @@ import type { Context, EventBridgeEvent, S3Event, SNSEvent } from 'aws-lambda'
 import { InvalidEventError } from '../base/errors.ts'
 import { refuseUnknown } from '../base/guards.ts'
 import { requestIdOf } from '../base/invocation.ts'
-import { envelopeOption, type UnwrapOptions } from '../batch/sources/unwrap.ts'
 import { hashOfParts, type KeyInput, normalizeKey, writtenKey } from '../record/identity.ts'
 import { busEventKey, busEventMeaning, busEventOf } from '../sources/eventbridge.ts'
 import { fieldsOf } from '../sources/fields.ts'
 import { notFrom, recordsOf } from '../sources/origin.ts'
-import { s3RecordKey, s3RecordMeaning, s3RecordOf } from '../sources/s3.ts'
+import { isS3TestEvent, s3RecordKey, s3RecordMeaning, s3RecordOf } from '../sources/s3.ts'
 import { notificationContents, notificationOf } from '../sources/sns.ts'
+import { envelopeOption, type UnwrapOptions } from '../sources/unwrap.ts'
 import type { EventParts, EventSource } from './source.ts'
 
 /**
- * Rules and pipes of EventBridge that invoke the function. The default key is `detail.metadata.idempotencyKey`, which an
+ * Rules of EventBridge that invoke the function. The default key is `detail.metadata.idempotencyKey`, which an
  * outbox relay writes, else the event's id; the default scope is account and source.
  */
 export function eventBridge<Detail = unknown, DetailType extends string = string>(): EventSource<
@@ -81,7 +81,8 @@ export function s3(): EventSource<S3Event> {
   return Object.freeze({
     name: 'S3',
     isInvocation: false,
-    read(event: unknown): EventParts<S3Event> {
+    read(event: unknown): EventParts<S3Event> | undefined {
+      if (isS3TestEvent(event)) return undefined
       const records = recordsOf('S3', event).map((record, index) => {
         const found = s3RecordOf(record)
         if (found === undefined) throw notFrom('S3', event, `Records[${index}] names no object`)

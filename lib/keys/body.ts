@@ -1,7 +1,8 @@
 import { InvalidKeyError, InvalidOptionError } from '../base/errors.ts'
 import { refusePromise, show } from '../base/guards.ts'
-import { pathsOf, type SchemaIssue, type StandardSchema } from '../batch/schema.ts'
+import { pathsOf, type SchemaIssue, type StandardSchema } from '../base/schema.ts'
 import type { KeyInput } from '../record/identity.ts'
+import { fieldsOf } from '../sources/fields.ts'
 import type { KeySelector } from './selector.ts'
 
 /** What has a body: a record of a batch, whose body is parsed, or an HTTP request, whose body is a text. */
@@ -56,7 +57,8 @@ function schemaSelector(schema: StandardSchema<KeyInput>): (body: unknown) => Ke
 }
 
 /** @throws InvalidKeyError when the body is a text, and no JSON */
-export function parsedBody({ body: given, isBase64Encoded }: WithBody<unknown>): unknown {
+export function parsedBody(event: WithBody<unknown>): unknown {
+  const { body: given, isBase64Encoded } = fieldsOf(event)
   if (typeof given !== 'string') return given
   if (given === '') return undefined
   const text = isBase64Encoded === true ? Buffer.from(given, 'base64').toString('utf8') : given

@@ -1,5 +1,5 @@
 import { hashOfParts } from '../record/identity.ts'
-import { type Fields, fieldsOf, nonEmpty } from '../sources/fields.ts'
+import { fieldsOf, nonEmpty } from '../sources/fields.ts'
 import { isS3BusEvent, s3BusEventKey, s3RecordKey, s3RecordOf } from '../sources/s3.ts'
 import type { KeySelector } from './selector.ts'
 
@@ -13,7 +13,10 @@ export type WithEventId =
  * EventBridge replay, and a producer that calls PutEvents again, make a new one.
  */
 export function eventId(): KeySelector<WithEventId> {
-  return (event) => nonEmpty('detail-type' in event ? event.id : fieldsOf(event).eventID)
+  return (event) => {
+    const { 'detail-type': detailType, id, eventID } = fieldsOf(event)
+    return nonEmpty(detailType === undefined ? eventID : id)
+  }
 }
 
 /** What tells of a change of an object: a record of an S3 notification, its event, or S3's event on EventBridge. */
@@ -48,7 +51,7 @@ export type WithSequenceNumber =
 /** The record's place in its stream: stream and sequence number, as one hash. */
 export function streamRecord(): KeySelector<WithSequenceNumber> {
   return (record) => {
-    const { eventSourceARN, kinesis, dynamodb }: Fields = { ...record }
+    const { eventSourceARN, kinesis, dynamodb } = fieldsOf(record)
     const stream = nonEmpty(eventSourceARN)
     const number = nonEmpty(fieldsOf(kinesis).sequenceNumber ?? fieldsOf(dynamodb).SequenceNumber)
     return stream === undefined || number === undefined ? undefined : hashOfParts([stream, number])

@@ -1,6 +1,6 @@
 import { InvalidKeyError, InvalidOptionError } from '../base/errors.ts'
 import { show } from '../base/guards.ts'
-import { headerValues } from '../http/fields.ts'
+import { fieldsOf, headerValues } from '../http/fields.ts'
 import type { KeySelector } from './selector.ts'
 
 /** What has headers: an HTTP request of any gateway. Either map may be missing. */
@@ -24,7 +24,7 @@ export function header(name: string): KeySelector<WithHeaders> {
 
 /** @throws InvalidKeyError when the header comes with different values */
 export function headerText(event: WithHeaders, name: string): string | undefined {
-  const values = new Set(headerValues(event, name).map((value) => value.trim()))
+  const values = new Set(headerValues(fieldsOf(event), name).map((value) => value.trim()))
   if (values.size > 1) throw new InvalidKeyError(`The header ${name} is repeated with different values.`)
   const [value] = values
   return value

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../base/errors.ts'
 import { show } from '../base/guards.ts'
-import { fieldsOf, nonEmpty } from '../sources/fields.ts'
+import { type Fields, fieldsOf, nonEmpty } from '../sources/fields.ts'
 import { attributeText } from '../sources/key-attribute.ts'
 import type { KeySelector } from './selector.ts'
 
@@ -27,7 +27,8 @@ export function messageAttribute(name: string): KeySelector<Pick<QueueMessage, '
     throw new InvalidOptionError(`messageAttribute(name) takes an attribute's name; got ${show(name)}.`)
   }
   return (message) => {
-    const attributes = 'Records' in message ? notification(message).MessageAttributes : message.messageAttributes
+    const { Records, messageAttributes } = fieldsOf(message)
+    const attributes = Records === undefined ? messageAttributes : notification(Records).MessageAttributes
     return attributeText(fieldsOf(attributes), name, (attribute) => {
       const { stringValue, Type, Value } = fieldsOf(attribute)
       return Type === 'String' ? Value : stringValue
@@ -40,8 +41,10 @@ export function messageAttribute(name: string): KeySelector<Pick<QueueMessage, '
  * redrive out of it, and a producer that sends twice, make a new one.
  */
 export function messageId(): KeySelector<Pick<QueueMessage, 'messageId'> | TopicEvent> {
-  return (message) =>
-    'Records' in message ? nonEmpty(notification(message).MessageId) : nonEmpty(fieldsOf(message).messageId)
+  return (message) => {
+    const { Records, messageId: id } = fieldsOf(message)
+    return nonEmpty(Records === undefined ? id : notification(Records).MessageId)
+  }
 }
 
 /**
@@ -50,10 +53,10 @@ export function messageId(): KeySelector<Pick<QueueMessage, 'messageId'> | Topic
  * as long as the record is kept. A move into a FIFO dead-letter queue replaces it.
  */
 export function dedupId(): KeySelector<Pick<QueueMessage, 'attributes'>> {
-  return ({ attributes }) => nonEmpty(fieldsOf(attributes).MessageDeduplicationId)
+  return (message) => nonEmpty(fieldsOf(fieldsOf(message).attributes).MessageDeduplicationId)
 }
 
-function notification({ Records }: TopicEvent): Readonly<Record<string, unknown>> {
+function notification(Records: unknown): Fields {
   const [record] = Array.isArray(Records) ? Records : []
   return fieldsOf(fieldsOf(record).Sns)
 }

@@ -1,5 +1,5 @@
 import { InvalidEventError } from '../base/errors.ts'
-import { show } from '../base/guards.ts'
+import { kindOf } from '../base/guards.ts'
 import { type Fields, fieldsOf, nonEmpty } from './fields.ts'
 
 /** Where an event comes from, and what serves it. */
@@ -25,6 +25,12 @@ const BY_SOURCE: Readonly<Record<string, Origin>> = {
   'aws:rmq': { name: 'Amazon MQ for RabbitMQ', advice: `It cannot be told which messages have failed. ${RUN}` },
 }
 
+/** https://docs.aws.amazon.com/eventbridge/latest/userguide/pipes-targets-specifics.html */
+const PIPE: Origin = {
+  name: 'an EventBridge pipe',
+  advice: 'Call the handler with { Records: event }.',
+}
+
 function originOf(event: Fields): Origin | undefined {
   const [first] = Array.isArray(event.Records) ? event.Records : [event]
   const { eventSource, EventSource } = fieldsOf(first)
@@ -40,7 +46,7 @@ function originOf(event: Fields): Origin | undefined {
 
 /** An event of another source than the one that is served. */
 export function notFrom(served: string, event: unknown, what: string): InvalidEventError {
-  const origin = originOf(fieldsOf(event))
+  const origin = Array.isArray(event) ? PIPE : originOf(fieldsOf(event))
   const hint = origin === undefined ? '' : ` The event comes from ${origin.name}. ${origin.advice}`
   return new InvalidEventError(`The event does not come from ${served}: ${what}.${hint}`)
 }
@@ -52,5 +58,5 @@ export function notFrom(served: string, event: unknown, what: string): InvalidEv
 export function recordsOf(served: string, event: unknown): readonly unknown[] {
   const { Records } = fieldsOf(event)
   if (Array.isArray(Records)) return Records
-  throw notFrom(served, event, `it has no list of Records (got ${show(Records)})`)
+  throw notFrom(served, event, `it has no list of Records (got ${kindOf(Records)})`)
 }

@@ -3,6 +3,12 @@ import { hashOfParts } from '../record/identity.ts'
 import { type Content, type Envelope, type Opened, unlessTooDeep } from './content.ts'
 import { type Fields, fieldsOf, isObject, jsonOf, nonEmpty } from './fields.ts'
 
+/** The message by which S3 tries a new configuration: there is nothing to do in it. */
+export function isS3TestEvent(value: unknown): boolean {
+  const { Service, Event } = fieldsOf(value)
+  return Service === 'Amazon S3' && Event === 's3:TestEvent'
+}
+
 /** A record of an S3 notification, or `undefined` when it names no object. */
 export function s3RecordOf(value: unknown): Fields | undefined {
   const record = fieldsOf(value)
@@ -63,14 +69,14 @@ export function s3RecordMeaning({ eventName, s3 }: Fields): unknown {
 }
 
 /**
- * Takes an S3 notification apart: each of its records is a content. The message by which S3 tries a new configuration
- * has nothing to do in it.
+ * Takes an S3 notification apart: each of its records is a content. A test event has none.
  */
 export function s3Notification(): Envelope<S3EventRecord> {
   return Object.freeze({
     open(text: string): Opened {
-      const { Records, Event, Service } = fieldsOf(jsonOf(text))
-      if (Service === 'Amazon S3' && Event === 's3:TestEvent') return { kind: 'contents', contents: [] }
+      const value = jsonOf(text)
+      if (isS3TestEvent(value)) return { kind: 'contents', contents: [] }
+      const { Records } = fieldsOf(value)
       const found = Array.isArray(Records) ? Records.map(s3RecordOf) : []
       const records = found.filter((record) => record !== undefined)
       if (records.length === 0 || records.length < found.length) {

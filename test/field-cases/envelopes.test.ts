@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventBridgeEvent, s3Notification, snsNotification, sqs } from '../../lib/batch/index.ts'
-import { asyncInvoke, eventBridge, eventHandler } from '../../lib/event/index.ts'
+import { asyncInvoke, eventBridge, eventHandler, s3 } from '../../lib/event/index.ts'
 import { event, message } from '../batch/sqs-event.ts'
 import { codeOf, ORDER, setUp } from '../core/harness.ts'
 import { busEvent, notification, s3Record } from '../sources/events.ts'
@@ -26,6 +26,26 @@ describe('Envelopes and other sources', () => {
       await deliver(event(message(id, { body: notification({ Records: [s3Record('a.pdf')] }) })))
     }
     expect(bodies.map(({ s3 }) => s3.object.key)).toEqual(['a.pdf'])
+  })
+
+  test('S3 tried a new configuration, and its test event failed until it lay in the dead-letter queue: there is nothing to do in it', async () => {
+    const trial = { Service: 'Amazon S3', Event: 's3:TestEvent', Bucket: 'invoices' }
+    const { deliver, bodies } = consumer(sqs({ unwrap: snsNotification(s3Notification()) }))
+    expect(await deliver(event(message('m1', { body: trial }), message('m2', { body: notification(trial) })))).toEqual(
+      [],
+    )
+    expect(bodies).toEqual([])
+    const { idempotency, store } = world()
+    expect(await eventHandler({ idempotency, source: s3() }, () => 'ran')(trial as never, invocation())).toBeUndefined()
+    expect(store.records()).toEqual([])
+  })
+
+  test('A pipe of EventBridge hands over a list, which looked like a batch without records: it is refused by name, and served when it is wrapped', async () => {
+    const { deliver, bodies } = consumer(sqs())
+    const { Records } = event(message('m1'))
+    await expect(deliver(Records)).rejects.toThrow(/EventBridge pipe.*\{ Records: event \}/)
+    expect(await deliver({ Records })).toEqual([])
+    expect(bodies).toHaveLength(1)
   })
 
   test('One event of EventBridge was delivered three times: its id is the key; a producer’s second PutEvents needs a business key', async () => {

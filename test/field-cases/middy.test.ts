@@ -5,12 +5,13 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import middy7 from '@middy/core'
 import httpCors from '@middy/http-cors'
+import httpResponseSerializer from '@middy/http-response-serializer'
 import type { APIGatewayProxyEvent, APIGatewayProxyEventV2, APIGatewayProxyResultV2 } from 'aws-lambda'
 import { build } from 'esbuild'
 import middy6 from 'middy6'
 import { describe, expect, test, vi } from 'vitest'
 import { eachRecord, idempotentBatch } from '../../lib/batch/index.ts'
-import { idempotentHttp } from '../../lib/http/index.ts'
+import { idempotent, idempotentHttp } from '../../lib/http/index.ts'
 import { createIdempotency, isLambdaOnceError, MismatchError } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { event, invocation, message } from '../batch/sqs-event.ts'
@@ -148,6 +149,18 @@ describe('Middy and TypeScript', () => {
     expect(headerOf(replay, 'Access-Control-Allow-Origin')).toBe('https://shop.example')
     const { 'Access-Control-Expose-Headers': _, ...headers } = unmarked(replay).headers ?? {}
     expect({ ...replay, headers }).toEqual(first)
+  })
+
+  test('A replay inside the chain was made into text twice by the serializer: it gets the value it got the first time', async () => {
+    const { options } = setUp({ anonymous: true })
+    const serializer = httpResponseSerializer({
+      serializers: [{ regex: /json/, serializer: ({ body }) => JSON.stringify(body) }],
+      defaultContentType: 'application/json',
+    })
+    const handler = chained([serializer], idempotent(options, () => ({ statusCode: 201, body: { id: 1 } })) as never)
+    const first = await handler(restEvent())
+    expect(first.body).toBe('{"id":1}')
+    expect(unmarked(await handler(restEvent()))).toEqual(first)
   })
 
   test('Another middleware for partial failures took the ready answer for a failure of everything: it is named in an error', async () => {

@@ -1,9 +1,10 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { cachedStore } from '../../lib/cache/index.ts'
 import { readCancellation } from '../../lib/commit/cancellation.ts'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
-import { createIdempotency, type IdempotencyOptions, TTL_ATTRIBUTE } from '../../lib/index.ts'
+import { createIdempotency, type IdempotencyOptions, NoEffectError, TTL_ATTRIBUTE } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { fakeClock } from '../core/fake-clock.ts'
 import { type Fault, faultyStore } from '../core/faulty-store.ts'
@@ -178,13 +179,22 @@ describe('The store', () => {
   })
 
   test('What had expired or belonged to somebody else was answered from a cache: scope, expiry and request decide every time', async () => {
-    const { idempotency, clock } = setUp({ retentionSeconds: 60 })
+    const { idempotency, clock } = setUp({ retentionSeconds: 60, store: cachedStore(memoryStore()) })
     await idempotency.run({ ...ORDER, scope: 'a' }, () => 'a')
     expect(await idempotency.run({ ...ORDER, scope: 'b' }, () => 'b')).toMatchObject({ value: 'b', replayed: false })
+    expect(await idempotency.run({ ...ORDER, scope: 'a' }, () => 'again')).toMatchObject({ value: 'a', replayed: true })
+    expect(await codeOf(idempotency.run({ ...ORDER, scope: 'a', input: 'other' }, () => 'other'))).toBe('MISMATCH')
     clock.advance(61_000)
     expect(await idempotency.run({ ...ORDER, scope: 'a' }, () => 'new')).toMatchObject({
       value: 'new',
       replayed: false,
     })
+  })
+
+  test('A key was given back, and the process that held it went on refusing it from its cache: only what has ended is remembered', async () => {
+    const { idempotency } = setUp({ store: cachedStore(memoryStore()) })
+    const refuse = () => idempotency.run(ORDER, () => Promise.reject(new NoEffectError('not yet')))
+    expect([await codeOf(refuse()), await codeOf(refuse())]).toEqual(['NO_EFFECT', 'NO_EFFECT'])
+    expect(await idempotency.run(ORDER, () => 'done')).toMatchObject({ value: 'done', replayed: false })
   })
 })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { IdempotencyTable, OutboxRelay } from '../../infra/constructs/index.ts'
-import { dynamoStream, sqs } from '../../lib/batch/index.ts'
+import { dynamoStream, kinesis, sqs } from '../../lib/batch/index.ts'
 import { event, message } from '../batch/sqs-event.ts'
 import { ENTRY, newStack, only } from '../infra/constructs/set-up.ts'
 import { itemOf, setUp as relay } from '../outbox/set-up.ts'
-import { streamRecord, ttlRemoval } from '../sources/events.ts'
+import { kinesisRecord, streamRecord, ttlRemoval } from '../sources/events.ts'
 import { consumer } from '../sources/set-up.ts'
 
 describe('Streams and the outbox', () => {
@@ -45,6 +45,14 @@ describe('Streams and the outbox', () => {
     const { deliver, bodies } = consumer(dynamoStream())
     for (const _ of [1, 2]) expect(await deliver({ Records: [streamRecord('1')] })).toEqual([])
     expect(bodies).toHaveLength(1)
+  })
+
+  test('The producer’s library had put several records into one, which was parsed as one that is broken: it is named, and takes no claim', async () => {
+    const { deliver, failures, store } = consumer(kinesis())
+    const aggregate = new Uint8Array([0xf3, 0x89, 0x9a, 0xc2, 1])
+    expect(await deliver({ Records: [kinesisRecord('1', aggregate)] })).toEqual(['1'])
+    expect(String(failures[0]?.error)).toContain('Kinesis Producer Library')
+    expect(store.records()).toEqual([])
   })
 
   test('A message was marked as sent before it was, and lost; or after, and sent twice: it is sent first, and its second copy recognised', async () => {

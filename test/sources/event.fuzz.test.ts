@@ -127,4 +127,22 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original, m
     expect(await deliver(reordered(original), requestId)).toBe(1)
     expect(keys).toHaveLength(1)
   })
+
+  test('changed anyhow, and then with its keys in another order, it is a repetition', async () => {
+    const perRun = 5
+    await fc.assert(
+      fc.asyncProperty(fc.array(mutations, { minLength: perRun, maxLength: perRun }), async (rounds) => {
+        for (const changesOfRound of rounds) {
+          const { deliver, keys } = consume(source)
+          const requestId = crypto.randomUUID()
+          const given = mutated(original, changesOfRound)
+          await deliver(given, requestId)
+          const runs = keys.length
+          await deliver(reordered(given), requestId)
+          expect(keys).toHaveLength(runs)
+        }
+      }),
+      { numRuns: Math.ceil(FUZZ_EVENTS / perRun / 10) },
+    )
+  })
 })

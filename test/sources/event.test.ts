@@ -188,6 +188,13 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
       expect(ran).toHaveLength(3)
     })
 
+    test('nothing in the message by which S3 tries a configuration', async () => {
+      const { deliver, ran, store } = setUp(s3())
+      const trial = { Service: 'Amazon S3', Event: 's3:TestEvent', Bucket: 'invoices', RequestId: '1', HostId: '2' }
+      expect(await deliver(trial)).toBeUndefined()
+      expect([ran, store.records()]).toEqual([[], []])
+    })
+
     test('an asynchronous invocation by its request id, which Lambda keeps over its retries', async () => {
       const { deliver, ran } = setUp(asyncInvoke())
       const [one, other] = [crypto.randomUUID(), crypto.randomUUID()]

@@ -8,12 +8,16 @@ import {
   dedupId,
   eventId,
   firstOf,
+  githubDeliveryId,
   header,
   type KeySelector,
   messageAttribute,
   messageId,
   s3Object,
+  shopifyWebhookId,
   streamRecord,
+  stripeEventId,
+  telegramUpdateId,
 } from '../../lib/keys/index.ts'
 import { message } from '../batch/sqs-event.ts'
 import { httpEvent, restEvent, SOURCES } from '../http/events.ts'
@@ -195,6 +199,54 @@ describe('composed', () => {
     expect(() => firstOf()).toThrow(/^firstOf takes selectors/)
     expect(() => allOf(messageId(), 'x' as never)).toThrow(/^allOf takes selectors.*got "x"/)
   })
+})
+
+const NO_EVENTS: readonly unknown[] = [
+  null,
+  undefined,
+  7,
+  'text',
+  [],
+  {},
+  { Records: null },
+  { Records: [null] },
+  { Records: [{ s3: null, Sns: 7 }] },
+  { headers: 7, multiValueHeaders: 'x' },
+  { body: 7 },
+  { body: 'null' },
+  { body: '[]' },
+  { attributes: null, messageAttributes: null },
+  { messageAttributes: { 'order-id': null } },
+  { 'detail-type': 1, id: {} },
+  { source: 'aws.s3', detail: null },
+  { kinesis: null, dynamodb: 7, eventSourceARN: 'arn' },
+]
+
+test.each<[string, KeySelector<never>]>([
+  ['header', header('x-id')],
+  ['body', body((parsed: { id?: string }) => parsed.id)],
+  ['messageAttribute', messageAttribute('order-id')],
+  ['messageId', messageId()],
+  ['dedupId', dedupId()],
+  ['eventId', eventId()],
+  ['s3Object', s3Object()],
+  ['streamRecord', streamRecord()],
+  ['stripeEventId', stripeEventId()],
+  ['githubDeliveryId', githubDeliveryId()],
+  ['shopifyWebhookId', shopifyWebhookId()],
+  ['telegramUpdateId', telegramUpdateId()],
+  ['firstOf', firstOf(messageId(), header('x-id'))],
+  ['allOf', allOf(messageId(), eventId())],
+])('%s finds nothing where nothing is, and never crashes', (_name, select) => {
+  for (const given of NO_EVENTS) {
+    let key: unknown
+    try {
+      key = select(given as never)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'INVALID_KEY' })
+    }
+    expect(key).toBeUndefined()
+  }
 })
 
 test('selectors are typed by what they look at', () => {

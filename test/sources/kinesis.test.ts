@@ -69,6 +69,26 @@ describe('records of Kinesis', () => {
     expect(parsing.bodies).toEqual([[0xf3, 0x89, 0x9a, 0xc2]])
   })
 
+  test('that are several in one, put together by the producer’s library, say so', async () => {
+    const aggregate = kinesisRecord('7', new Uint8Array([0xf3, 0x89, 0x9a, 0xc2, 0x0a, 0x01, 0x61]))
+    const { deliver, failures } = consumer(kinesis())
+    expect(await deliver(kinesisEvent(aggregate))).toEqual(['7'])
+    expect(failures[0]?.error).toMatchObject({
+      code: 'INVALID_EVENT',
+      message: expect.stringMatching(/aggregate of the Kinesis Producer Library.*AggregationEnabled/),
+    })
+    const other = consumer(kinesis())
+    await other.deliver(kinesisEvent(kinesisRecord('8', new Uint8Array([0xff, 0x89]))))
+    expect(other.failures[0]?.error).toMatchObject({ message: expect.stringMatching(/no text.*record\.kinesis\.data/) })
+  })
+
+  test('whose parser quotes them do not get into a log by its error', async () => {
+    const { deliver, failures } = consumer(kinesis())
+    await deliver(kinesisEvent(kinesisRecord('7', '{"card":"4242')))
+    expect(String(failures[0]?.error)).toMatch(/cannot be parsed/)
+    expect(String(failures[0]?.error)).not.toContain('4242')
+  })
+
   test('that cannot be read may be passed over, so that they do not block the shard', async () => {
     const { deliver, bodies } = consumer(kinesis(), { options: { poison: 'ack' } })
     expect(await deliver(kinesisEvent(kinesisRecord('7', '{'), kinesisRecord('8')))).toEqual([])

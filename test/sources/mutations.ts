@@ -120,8 +120,8 @@ function isDeep(value: unknown): boolean {
 
 /** The same value, with the keys of every object in the opposite order. */
 export function reordered<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || isDeep(value)) return value
   if (Array.isArray(value)) return value.map(reordered) as T
-  if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
       .reverse()

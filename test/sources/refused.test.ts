@@ -45,6 +45,7 @@ const EVENTS: Record<string, readonly [event: unknown, hint: RegExp]> = {
   S3: [{ Records: [s3Record()] }, /source: s3\(\)/],
   EventBridge: [busEvent({}), /source: eventBridge\(\)/],
   HTTP: [httpEvent(), /idempotentHttp/],
+  'an EventBridge pipe': [event(message('1')).Records, /EventBridge pipe.*\{ Records: event \}/],
   WebSocket: [
     { requestContext: { connectionId: 'c', eventType: 'MESSAGE' }, body: '{}' },
     /WebSocket API.*idempotency\.run/,
@@ -90,6 +91,10 @@ describe('idempotentHttp', () => {
   test.each<[string, unknown]>([
     ['a message of a WebSocket API', EVENTS.WebSocket![0]],
     ['an AppSync resolver', { arguments: {}, info: { fieldName: 'pay' }, request: { headers: {} }, identity: null }],
+    [
+      'a request of VPC Lattice',
+      { version: '2.0', path: '/', method: 'POST', headers: { a: ['b'] }, requestContext: {} },
+    ],
     ['an event of EventBridge', busEvent({})],
   ])('refuses %s and says what to use', async (_name, given) => {
     const handler = idempotent({ idempotency }, () => 'never')

@@ -1,0 +1,1 @@
+export { CACHE_DEFAULTS, type CachedStoreOptions, cachedStore } from './cached-store.ts'

@@ -1,0 +1,2 @@
+export type { PowertoolsRecordsOptions } from './options.ts'
+export { type PowertoolsRecords, powertoolsRecords } from './records.ts'

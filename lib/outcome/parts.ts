@@ -2,23 +2,19 @@ import { createHash } from 'node:crypto'
 import { OutcomeLostError, OutcomeUnstorableError } from '../base/errors.ts'
 import type { StoredValue } from '../record/record.ts'
 import { PART_BYTES, type Store } from '../record/store.ts'
-import type { EncodedValue } from './codec.ts'
-
-/** The most bytes an encoded value may have inside the record: with the record's own fields that is below 2 KB. */
-const MAX_INLINE_BYTES = 1_300
 
 /** The most parts one value may have. 60 parts hold three of Lambda's largest responses, uncompressed. */
 const MAX_PARTS = 60
 
-/** An encoded value and, when it is too large for the record, the parts that have to be written first. */
-export type Unsaved =
-  | EncodedValue
-  | { readonly kind: 'parts'; readonly parts: readonly Uint8Array[]; readonly length: number; readonly sha256: string }
+/** A value that is too large for the record, cut into the parts that have to be written first. */
+export interface Split {
+  readonly parts: readonly Uint8Array[]
+  readonly length: number
+  readonly sha256: string
+}
 
 /** @throws OutcomeUnstorableError when the value is too large even in parts. */
-export function splitValue(encoded: EncodedValue): Unsaved {
-  if (encoded.kind === 'text' || encoded.bytes.length <= MAX_INLINE_BYTES) return encoded
-  const { bytes } = encoded
+export function split(bytes: Uint8Array): Split {
   const count = Math.ceil(bytes.length / PART_BYTES)
   if (count > MAX_PARTS) {
     throw new OutcomeUnstorableError(
@@ -26,7 +22,6 @@ export function splitValue(encoded: EncodedValue): Unsaved {
     )
   }
   return {
-    kind: 'parts',
     parts: Array.from({ length: count }, (_, index) => bytes.subarray(index * PART_BYTES, (index + 1) * PART_BYTES)),
     length: bytes.length,
     sha256: sha256Of(bytes),

@@ -49,19 +49,27 @@ export async function untilAnswered<T>(
  * answer was lost. The client's own time-outs cannot know the deadline, and with their retries take seconds.
  */
 export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Store {
-  async function inTime<T>(call: Promise<T>): Promise<T> {
-    const nowMs = clock.now()
-    const leftMs = Math.max(deadlineMs - ANSWER_RESERVE_MS - nowMs, SHORTEST_CALL_MS)
-    const answered = new AbortController()
-    const late = clock.wait(leftMs, answered.signal).then(() => {
-      if (answered.signal.aborted) return call
-      throw new StoreError('The store has not answered before the end of the invocation.', { retryable: true })
+  function inTime<T>(call: Promise<T>): Promise<T> {
+    const leftMs = Math.max(deadlineMs - ANSWER_RESERVE_MS - clock.now(), SHORTEST_CALL_MS)
+    const ended = new AbortController()
+    const { signal } = ended
+    return new Promise<T>((resolve, reject) => {
+      void clock.wait(leftMs, signal).then(() => {
+        if (signal.aborted) return
+        reject(new StoreError('The store has not answered before the end of the invocation.', { retryable: true }))
+      })
+      call.then(
+        (answer) => {
+          // A reason, or an error is made of every answer.
+          ended.abort(null)
+          resolve(answer)
+        },
+        (error: unknown) => {
+          ended.abort(null)
+          reject(error)
+        },
+      )
     })
-    try {
-      return await Promise.race([call, late])
-    } finally {
-      answered.abort()
-    }
   }
   return {
     put: (record, condition) => inTime(store.put(record, condition)),

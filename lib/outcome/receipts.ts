@@ -2,7 +2,8 @@ import type { Settings } from '../operation/options.ts'
 import { expiryAfter } from '../record/expiry.ts'
 import { RECEIPT_PREFIX, type StoredValue } from '../record/record.ts'
 import type { BesideItem } from '../record/store.ts'
-import { decodeStored, storeValue } from './outcome.ts'
+import type { ValueName } from '../record/value-codec.ts'
+import { decodeStored, storeValue } from './stored.ts'
 
 /** What a receipt is evidence of. */
 export type ReceiptKind =
@@ -30,7 +31,7 @@ interface StoredReceipt extends Omit<Receipt, 'value'> {
 /** A receipt as it is written beside the record. Its sort key holds the token and an id of its own, so that none overwrites another. */
 export async function receiptItem(
   settings: Settings,
-  { token, attempt }: { readonly token: string; readonly attempt: number },
+  { id, token, attempt }: { readonly id: string; readonly token: string; readonly attempt: number },
   receipt: { readonly kind: ReceiptKind; readonly value: unknown; readonly step?: string },
   giveUpAtMs: number,
 ): Promise<BesideItem> {
@@ -38,23 +39,32 @@ export async function receiptItem(
   const atMs = clock.now()
   const expiresAt = receiptRetentionSeconds === undefined ? undefined : expiryAfter(atMs, receiptRetentionSeconds)
   const { kind, step } = receipt
-  const value = await storeValue(settings, receipt.value, { giveUpAtMs, expiresAt })
+  const sk = `${RECEIPT_PREFIX}${String(atMs).padStart(15, '0')}#${token}#${step ?? kind}#${settings.newId()}`
+  const value = await storeValue(settings, nameOf(id, sk), receipt.value, { giveUpAtMs, expiresAt })
   const stored: StoredReceipt = { kind, value, atMs, attempt, ...(step !== undefined && { step }) }
-  return {
-    sk: `${RECEIPT_PREFIX}${String(atMs).padStart(15, '0')}#${token}#${step ?? kind}#${settings.newId()}`,
-    attributes: { ...stored, expiresAt },
-  }
+  return { sk, attributes: { ...stored, expiresAt } }
+}
+
+function nameOf(operationId: string, sk: string): ValueName {
+  return { operationId, purpose: 'receipt', name: sk }
 }
 
 /** Every receipt of an operation that has not expired, oldest first. */
-export async function readReceipts({ store, clock }: Settings, id: string): Promise<readonly Receipt[]> {
+export async function readReceipts(settings: Settings, id: string): Promise<readonly Receipt[]> {
+  const { store, clock } = settings
   const items = await store.listBeside(id, RECEIPT_PREFIX)
   const nowSeconds = Math.floor(clock.now() / 1000)
   const kept = items.filter(({ attributes: { expiresAt } }) => typeof expiresAt !== 'number' || expiresAt > nowSeconds)
   return Promise.all(
-    kept.map(async ({ attributes }) => {
+    kept.map(async ({ sk, attributes }) => {
       const { kind, value, atMs, attempt, step } = attributes as unknown as StoredReceipt
-      return { kind, value: await decodeStored(store, value), atMs, attempt, ...(step !== undefined && { step }) }
+      return {
+        kind,
+        value: await decodeStored(settings, value, nameOf(id, sk)),
+        atMs,
+        attempt,
+        ...(step !== undefined && { step }),
+      }
     }),
   )
 }

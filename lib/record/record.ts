@@ -6,8 +6,13 @@ export type TakeoverPolicy = 'auto' | 'never'
 
 /** An encoded value as it lies in the record, or the pointer to its parts. */
 export type StoredValue =
+  /** JSON. */
+  | { readonly kind: 'json'; readonly text: string }
+  /** devalue's text, for what JSON cannot say. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'brotli'; readonly bytes: Uint8Array }
+  /** Encoded by the codec of that name. */
+  | { readonly kind: 'coded'; readonly codec: string; readonly bytes: Uint8Array }
   | {
       readonly kind: 'parts'
       /** Fresh for each write of parts, so that no error path can overwrite the parts another write points at. */
@@ -17,6 +22,8 @@ export type StoredValue =
       readonly length: number
       /** SHA-256 of all parts together, base64url. */
       readonly sha256: string
+      /** The codec that has encoded them. Absent: none has. */
+      readonly codec?: string
     }
 
 /** What is remembered of the error that ended an operation. */
@@ -29,7 +36,13 @@ export interface StoredFailure {
 /** What a finished operation stores. A failure may carry the final wire response that its first caller got. */
 export type StoredOutcome =
   | { readonly kind: 'value'; readonly value: StoredValue }
-  | { readonly kind: 'failure'; readonly failure: StoredFailure; readonly value?: StoredValue }
+  /** `coded`: the failure itself, where a codec encodes what is stored; `failure` then says only that there is one. */
+  | {
+      readonly kind: 'failure'
+      readonly failure: StoredFailure
+      readonly value?: StoredValue
+      readonly coded?: StoredValue
+    }
 
 /** What is remembered of one step. */
 export type StepRecord =

@@ -91,3 +91,27 @@ describe('a claim whose answer comes after its own record has expired, and who m
     expect(await other).toMatchObject({ admitted: false })
   })
 })
+
+test('a claim whose answer is lost near the deadline, and that has seen somebody at work, does not run unprotected', async () => {
+  const memory = memoryStore()
+  const clock = fakeClock()
+  const asked = { key: 'k', input: 1 }
+  const first = createIdempotency({ store: memory, clock, namespace: 'n' })
+  void first.run(asked, () => new Promise(() => undefined))
+  await new Promise((resolve) => setImmediate(resolve))
+  const store: Store = {
+    ...memory,
+    async put() {
+      clock.advance(4_000)
+      throw new StoreError('The answer was lost.', { retryable: true })
+    },
+  }
+  const second = createIdempotency({ store, clock, namespace: 'n', onStoreError: 'open' })
+  const endMs = clock.now() + 4_100
+  const context = { awsRequestId: 'r', getRemainingTimeInMillis: () => endMs - clock.now() }
+  const ran: unknown[] = []
+  await expect(second.run({ ...asked, context }, () => ran.push('again'))).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
+  expect([memory.records()[0]?.status, ran]).toEqual(['IN_PROGRESS', []])
+})

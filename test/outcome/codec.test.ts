@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeValue, type EncodedValue, encodeValue } from '../../lib/outcome/codec.ts'
 
 const textOf = (encoded: EncodedValue): string =>
-  encoded.kind === 'text' ? encoded.text : brotliDecompressSync(encoded.bytes).toString()
+  encoded.kind !== 'brotli' ? encoded.text : brotliDecompressSync(encoded.bytes).toString()
 const roundTrip = async (value: unknown) => decodeValue(await encodeValue(value))
 
 /** Every run of bytes that a stored text holds. */

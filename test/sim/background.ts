@@ -26,7 +26,15 @@ export function startRelay(world: World): { readonly pending: number } {
       .then(([found]) =>
         found === undefined
           ? { kind: 'overtaken' as const }
-          : subject.dispatchOne(store, world.sender(process), { ...found, id: item.id }, { clock: process.clock }),
+          : subject.dispatchOne(
+              store,
+              world.sender(process),
+              { ...found, id: item.id },
+              {
+                clock: process.clock,
+                codec: world.codecsFor(process),
+              },
+            ),
       )
       .then(
         ({ kind }) => {

@@ -40,7 +40,7 @@ export function startClient(world: World, order: Order, { idOf, isAlone }: Names
         ({ value, replayed }) => {
           process.end()
           say(`${process.name} answers ${key} ${replayed ? 'by a replay' : ''}`)
-          judgeAnswer(value as Answer)
+          if (!world.unprotected.has(process, idOf(order))) judgeAnswer(value as Answer)
           isDone = true
         },
         (error: unknown) => {

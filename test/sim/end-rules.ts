@@ -42,8 +42,7 @@ async function judgeOperation(
 ): Promise<void> {
   const { id, last, era, isDeleted } = truth
   if (last?.status !== 'COMPLETED' || isDeleted) return
-  const isSettled =
-    last.outcome?.kind === 'value' && last.outcome.value.kind === 'text' && last.outcome.value.text.includes('settled')
+  const isSettled = last.outcome?.kind === 'value' && table.pieces.textOf(last.outcome.value).includes('settled')
   if (isSettled) return
   for (const step of EFFECTS[plan.recipe]) {
     // A provider that honours the key has no second effect in a later era.

@@ -1,8 +1,9 @@
-import type { BesideItem, Operation, OperationRecord } from '../../lib/index.ts'
+import type { BesideItem, Operation, OperationRecord, StoredFailure, StoredValue } from '../../lib/index.ts'
 import type { Plan } from './plan.ts'
 import type { Process } from './process.ts'
 import type { Actor, TableWatcher } from './table.ts'
 import { createTruth, type Invariant, type Truth, type Violation } from './truth.ts'
+import type { Unprotected } from './unprotected.ts'
 import { checkWrite, isOver } from './write-rules.ts'
 
 /** Watches a schedule, and says which invariant did not hold first. */
@@ -37,11 +38,16 @@ export function createJudge(
     nowMs,
     processOf,
     onOutbox,
+    textOf,
+    unprotected,
   }: {
     readonly nowMs: () => number
     /** The process that made a token. */
     readonly processOf: (token: string) => Process | undefined
     readonly onOutbox: (id: string, item: BesideItem) => void
+    /** A stored value as the text that it was. */
+    readonly textOf: (stored: StoredValue) => string
+    readonly unprotected: Unprotected
   },
 ): Judge {
   const truths = new Map<string, Truth>()
@@ -77,11 +83,19 @@ export function createJudge(
 
   function noteCompletion(truth: Truth, after: OperationRecord): void {
     const { outcome } = after
-    const text = outcome?.kind === 'value' && outcome.value.kind === 'text' ? outcome.value.text : after.status
+    const text = outcome?.kind === 'value' ? textOf(outcome.value) : after.status
+    if (outcome?.kind === 'failure') judgeFailure(outcome.coded ? textOf(outcome.coded) : failureText(outcome.failure))
     if (truth.completions.some(({ era }) => era === truth.era)) {
       broken('no two completions of one operation', `${text} after ${truth.completions.at(-1)?.text}`)
     }
     truth.completions.push({ era: truth.era, text })
+  }
+
+  /** What is away for a while is no reason for an operation to fail for good. */
+  function judgeFailure(text: string): void {
+    if (/StoreError|OutcomeUnreadable|OutcomeUnstorable/.test(text)) {
+      broken('no operation fails because a service was away', text)
+    }
   }
 
   function comeIn(truth: Truth, process: Process, as: string): () => void {
@@ -144,6 +158,12 @@ export function createJudge(
 
     entered(process, operation) {
       const truth = truthOf(operation.id)
+      if (unprotected.has(process, operation.id)) {
+        if (unprotected.knowsBegun(process, operation.id)) {
+          broken('what has begun is not run without a claim', process.name)
+        }
+        return { number: ++stays, era: truth.era, by: process.name, process, leave: () => undefined }
+      }
       const record = truth.isDeleted ? undefined : truth.last
       const isMine = record?.status === 'IN_PROGRESS' && processOf(record.token) === process
       if (!isMine) {
@@ -167,6 +187,7 @@ export function createJudge(
 
     beganStep(id, step, { by, era, number, process }) {
       const truth = truthOf(id)
+      if (unprotected.has(process, id)) return () => undefined
       const holder = truth.last === undefined ? undefined : processOf(truth.last.token)
       // One that has lost its lease cannot know what was recorded since.
       if (holder?.name === by && truth.era === era && truth.recorded.has(step)) {
@@ -185,4 +206,8 @@ export function createJudge(
       truth.effects.push({ step, era, by })
     },
   }
+}
+
+function failureText({ name, code, message }: StoredFailure): string {
+  return `${name} ${code ?? ''} ${message}`
 }

@@ -9,7 +9,7 @@ const SEEDS = 2_000
 describe('the simulation finds out when a protection is missing', () => {
   afterAll(removeCopies)
 
-  test.for(MUTANTS.filter((_, index) => index % EVERY === 0))('$name', async (mutant) => {
+  test.for(MUTANTS.filter((_, index) => index % EVERY === 0))('$name', { timeout: 300_000 }, async (mutant) => {
     const { killer } = await tryMutant(mutant, { from: 0, seeds: SEEDS })
     expect(killer?.violation).toBeDefined()
   })

@@ -1,4 +1,6 @@
+import { GROUPING_MUTANTS } from './grouping-mutants.ts'
 import type { Plan } from './plan.ts'
+import { VARIANT_MUTANTS } from './variant-mutants.ts'
 
 /** A copy of lib in which one thing that protects was removed on purpose. */
 export interface Mutant {
@@ -218,35 +220,35 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'start marks',
-    file: 'steps/steps.ts',
+    file: 'steps/step-run.ts',
     from: "const marked = options.onUnknown === 'stop' || options.keyValidSeconds !== undefined",
     to: 'const marked = false',
     focus: { ...STORM, recipe: 'stop' },
   },
   {
     name: "onUnknown: 'stop'",
-    file: 'steps/steps.ts',
+    file: 'steps/step-run.ts',
     from: "found === undefined ? onUnknown !== 'stop' : found.kind === 'not-done'",
     to: "found === undefined || onUnknown === undefined || found.kind === 'not-done'",
     focus: { ...STORM, recipe: 'stop' },
   },
   {
     name: 'only NoEffectError closes a mark',
-    file: 'steps/steps.ts',
+    file: 'steps/step-run.ts',
     from: "before === undefined && isLambdaOnceError(error, 'NO_EFFECT')",
     to: 'before === undefined',
     focus: { ...STORM, recipe: 'stop', fates: ['answer-lost', 'applied-late'] },
   },
   {
     name: 'one downstream key for all attempts',
-    file: 'steps/steps.ts',
+    file: 'steps/step-run.ts',
     from: 'hashOfParts([held.id, held.fingerprint, name])',
     to: 'hashOfParts([held.id, held.fingerprint, name, String(held.attempt)])',
     focus: { ...STORM, recipe: 'keyed' },
   },
   {
     name: 'the horizon of a downstream key',
-    file: 'steps/steps.ts',
+    file: 'steps/step-run.ts',
     from: 'if (mayRun && keyIsValid)',
     to: 'if (mayRun)',
     focus: { ...STORM, recipe: 'horizon', shell: 'client' },
@@ -269,7 +271,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a commit is fenced',
     file: 'engine/commit.ts',
     from: "prepared.commit(change, { kind: 'held', token }, requestToken)",
-    to: "store.get(id).then((there) => prepared.commit(change, { kind: 'seen', token: there?.token ?? token, rev: there?.rev ?? 1 }, requestToken))",
+    to: "settings.store.get(id).then((there) => prepared.commit(change, { kind: 'seen', token: there?.token ?? token, rev: there?.rev ?? 1 }, requestToken))",
     focus: { ...SLOW, recipe: 'commit' },
   },
   unfenced('complete', { ...SLOW, recipe: 'plain' }),
@@ -315,9 +317,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a receipt in the transaction',
-    file: 'engine/commit.ts',
+    file: 'engine/commit-preparation.ts',
     from: 'if (plan.receipt !== undefined)',
     to: 'if (plan.receipt === null)',
     focus: { recipe: 'commit' },
   },
+  ...GROUPING_MUTANTS,
+  ...VARIANT_MUTANTS,
 ]

@@ -1,4 +1,5 @@
 import type { Chance } from './chance.ts'
+import { drawVariants, type Variants } from './variants.ts'
 
 /** What a call over the network may come to. */
 export const FATES = [
@@ -43,13 +44,15 @@ export type RecipeName = (typeof RECIPES)[number]
 export type SkewMode = 'within' | 'beyond'
 
 /** What one schedule is made of. */
-export interface Plan {
+export interface Plan extends Variants {
   readonly seed: number
   readonly recipe: RecipeName
   /** Over a queue, as a client that asks again until it has its answer, or for a key only. */
   readonly shell: 'queue' | 'client' | 'admission'
   readonly machines: readonly { readonly skewMs: number }[]
   readonly operations: number
+  /** Messages come all at once, and are delivered in large batches. */
+  readonly isBurst: boolean
   readonly skew: SkewMode
   /** Where the lease comes from: the invocation's deadline, or a fixed length. */
   readonly lease: 'deadline' | 'fixed'
@@ -80,7 +83,9 @@ export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Pa
   const isAdmission = chance.happens(0.08)
   const recipe = focus.recipe ?? (isAdmission ? 'plain' : drawn)
   const shell = chance.happens(0.5) ? 'queue' : 'client'
+  const drawnShell = isAdmission && focus.recipe === undefined ? 'admission' : shell
   const isShort = skew === 'within' && recipe !== 'wait' && chance.happens(0.2)
+  const isBurst = seed % 3 === 0
   const takeover =
     skew === 'within' && ['plain', 'keyed', 'commit'].includes(recipe) && chance.happens(0.2) ? 'never' : 'auto'
   const isSuspending = recipe === 'delay' || recipe === 'wait'
@@ -88,12 +93,14 @@ export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Pa
   const half = CLOCK_SKEW_MS / 2
   const skewMs = () => (skew === 'within' ? chance.between(-half, half) : chance.between(-3_600_000, 3_600_000))
   return {
+    ...drawVariants(seed, { recipe, shell: focus.shell ?? drawnShell, skew }),
     seed,
     recipe,
-    shell: isAdmission && focus.recipe === undefined ? 'admission' : shell,
+    shell: drawnShell,
     skew,
     machines: Array.from({ length: chance.between(2, 4) }, () => ({ skewMs: skewMs() })),
-    operations: chance.between(1, 3),
+    operations: isBurst ? chance.between(4, 10) : chance.between(1, 3),
+    isBurst,
     // The lease of an admission is its time to live, however long its holder lives.
     lease: chance.happens(0.5) && !isAdmission ? 'deadline' : 'fixed',
     takeover,

@@ -1,23 +1,32 @@
 import type { Context, SQSRecord } from 'aws-lambda'
 import type { FailureReason } from '../../lib/batch/index.ts'
 import type { Asker, Names } from './client.ts'
+import { nextOfGroups, overtaken } from './fifo.ts'
 import type { Order } from './recipes.ts'
 import { QUEUE_URL, type World } from './world.ts'
 
 interface Message {
   readonly messageId: string
   readonly order: Order
+  /** In a FIFO queue, those of one scope. */
+  readonly group: string
   readonly attributes: Readonly<Record<string, string>>
   visibleAtMs: number
   isDeleted: boolean
   receives: number
   /** Asking again brings nothing else. */
   isFinal: boolean
+  /** It was not reported as failed, once. */
+  isDone: boolean
 }
 
 const QUEUE_ARN = 'arn:aws:sqs:eu-central-1:111122223333:work'
 /** Longer than any invocation, as it should be. */
 const VISIBILITY_MS = 40_000
+
+/** Within which time producers send a burst, in ms. */
+const BURST_MS = 50
+const LARGE_BATCH = 10
 
 /** What producers see of the queue. */
 export interface Queue {
@@ -35,25 +44,43 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
     const message: Message = {
       messageId: `m${++sent}`,
       order,
+      group: order.scope,
       attributes,
       visibleAtMs: scheduler.nowMs + delayMs,
       isDeleted: false,
       receives: 0,
       isFinal: false,
+      isDone: false,
     }
     messages.push(message)
     scheduler.after(delayMs + chance.between(1, 200), receive)
     // A standard queue delivers some messages twice.
-    if (world.isStormy && chance.happens(0.2))
+    if (world.isStormy && !plan.isFifo && chance.happens(0.2))
       scheduler.after(delayMs + chance.between(1, 20_000), () => deliver([message]))
     return message
   }
 
   function receive(): void {
+    const most = plan.isBurst ? LARGE_BATCH : chance.between(1, 4)
+    const batch = plan.isFifo ? nextOfGroups(messages, { nowMs: scheduler.nowMs, most, chance }) : anyVisible(most)
+    if (batch.length > 0) deliver(batch)
+  }
+
+  function anyVisible(most: number): readonly Message[] {
     const visible = messages.filter(({ isDeleted, visibleAtMs }) => !isDeleted && visibleAtMs <= scheduler.nowMs)
-    if (visible.length === 0) return
-    const first = chance.between(0, visible.length - 1)
-    deliver([...visible.slice(first), ...visible.slice(0, first)].slice(0, chance.between(1, 4)))
+    const first = visible.length > 1 ? chance.between(0, visible.length - 1) : 0
+    return [...visible.slice(first), ...visible.slice(0, first)].slice(0, most)
+  }
+
+  function judgeOrder(messageId: string): void {
+    const message = messages.find((one) => one.messageId === messageId)
+    if (!plan.isFifo || message === undefined) return
+    const isDealtWith = ({ isDone, isFinal, order }: Message) =>
+      isDone || isFinal || judge.truthOf(idOf(order)).completions.length > 0
+    const skipped = overtaken(messages, message, isDealtWith)
+    if (skipped !== undefined) {
+      judge.broken('order is kept within a group', `${messageId} runs before ${skipped.messageId} is done`)
+    }
   }
 
   function deliver(batch: readonly Message[]): void {
@@ -77,15 +104,22 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
         },
         redrive: { queueUrl: QUEUE_URL },
       },
-      (record, operation) => world.work(process, operation, record.body),
+      (record, operation) => {
+        judgeOrder(record.messageId)
+        return world.work(process, operation, record.body)
+      },
     )
-    handler({ Records: batch.map(recordOf) }, (context ?? {}) as Context).then(
+    handler({ Records: batch.map((message) => recordOf(message, plan.isFifo)) }, (context ?? {}) as Context).then(
       ({ batchItemFailures }) => {
         process.end()
         const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
         for (const message of batch) if (!failed.has(message.messageId)) acknowledge(message)
-        for (const message of batch)
-          if (failed.has(message.messageId)) hide(message, chance.between(100, VISIBILITY_MS))
+        for (const message of batch) {
+          if (!failed.has(message.messageId)) continue
+          // Elsewhere it goes to the dead letters in the end, and lets those after it go on.
+          if (plan.isFifo && message.isFinal) message.isDeleted = true
+          else hide(message, chance.between(100, VISIBILITY_MS))
+        }
       },
       (error: unknown) => {
         process.end()
@@ -111,6 +145,7 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
     const isLeftTo = truth.wasSuspended || truth.completions.length > 0
     if (!isLeftTo)
       judge.broken('no lost message', `${message.messageId} was deleted, and ${message.order.key} is not done`)
+    message.isDone = true
     // A deletion may be lost, too.
     if (world.isStormy && chance.happens(0.1)) return
     message.isDeleted = true
@@ -129,7 +164,7 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
 
   return {
     send(order) {
-      const message = enqueue(order, {}, chance.between(0, 30_000))
+      const message = enqueue(order, {}, chance.between(0, plan.isBurst ? BURST_MS : 30_000))
       return {
         order,
         get isDone() {
@@ -143,7 +178,7 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
   }
 }
 
-function recordOf({ messageId, order, attributes, receives }: Message): SQSRecord {
+function recordOf({ messageId, order, group, attributes, receives }: Message, isFifo: boolean): SQSRecord {
   return {
     messageId,
     receiptHandle: `${messageId}.${receives}`,
@@ -153,13 +188,14 @@ function recordOf({ messageId, order, attributes, receives }: Message): SQSRecor
       SentTimestamp: '0',
       SenderId: 'sim',
       ApproximateFirstReceiveTimestamp: '0',
+      ...(isFifo && { MessageGroupId: group }),
     },
     messageAttributes: Object.fromEntries(
       Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'String' as const }]),
     ),
     md5OfBody: '',
     eventSource: 'aws:sqs',
-    eventSourceARN: QUEUE_ARN,
+    eventSourceARN: isFifo ? `${QUEUE_ARN}.fifo` : QUEUE_ARN,
     awsRegion: 'eu-central-1',
   }
 }

@@ -101,7 +101,7 @@ function isQuiet(world: World, askers: readonly Asker[], relay: { readonly pendi
     network.underway === 0 &&
     relay.pending === 0 &&
     askers.every(({ isDone }) => isDone) &&
-    judge.truths.every((truth) => truth.isDeleted || !isUnfinished(truth)) &&
+    judge.truths.every((truth) => truth.isDeleted || world.unprotected.wasRun(truth.id) || !isUnfinished(truth)) &&
     [...committedMessages].every((id) => downstream.has(id))
   )
 }

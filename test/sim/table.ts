@@ -1,8 +1,11 @@
-import type { BesideItem, OperationRecord, Store } from '../../lib/index.ts'
+import type { BesideItem, OperationRecord, Store, WriteAnswer } from '../../lib/index.ts'
 import type { MemoryStore, Transact } from '../../lib/memory/index.ts'
+import { type StatementFate, simulatedGroups } from './grouping.ts'
 import type { Network } from './network.ts'
 import type { Process } from './process.ts'
 import type { Subject } from './subject.ts'
+import type { Unprotected } from './unprotected.ts'
+import { createPieces, type Pieces } from './values.ts'
 
 /** Who writes. */
 export interface Actor {
@@ -23,13 +26,22 @@ export interface TableWatcher {
 /** The one table, as the service has it. */
 export interface Table {
   readonly memory: MemoryStore
+  readonly pieces: Pieces
   /** The store as one process reaches it. */
   storeFor(actor: Actor): Store
   /** Deletes what TTL may delete now. */
   expire(nowMs: number, isHit: () => boolean): void
 }
 
-export function createTable(subject: Subject, network: Network, watcher: TableWatcher, judgeWrites: Transact): Table {
+/** @param fateOf - what becomes of each statement of a batch, and whether a failed condition brings the item along */
+export function createTable(
+  subject: Subject,
+  network: Network,
+  watcher: TableWatcher,
+  judgeWrites: Transact,
+  fateOf: { statement(): StatementFate | undefined; bringsItem(): boolean },
+  unprotected: Unprotected,
+): Table {
   let committing: { readonly id: string; readonly actor: Actor } | undefined
   const memory = subject.memoryStore({
     transact(writes) {
@@ -40,6 +52,7 @@ export function createTable(subject: Subject, network: Network, watcher: TableWa
       return conflicts
     },
   })
+  const pieces = createPieces(memory)
   const failure = {
     mayRepeat: true,
     lost: () => new subject.StoreError('The answer was lost.', { retryable: true }),
@@ -50,27 +63,36 @@ export function createTable(subject: Subject, network: Network, watcher: TableWa
     const { process } = actor
     const read = <T>(what: string, send: () => Promise<T>) => network.call(process, what, send, failure)
 
-    /** A write of the record: the watcher sees what it did. */
+    /** Carries out a write of the record: the watcher sees what it did. */
+    async function apply<T>(id: string, send: () => Promise<T>): Promise<T> {
+      const before = await memory.get(id)
+      committing = { id, actor }
+      const answer = await send()
+      committing = undefined
+      watcher.wrote(id, before, await memory.get(id), actor)
+      return answer
+    }
     const write = <T>(what: string, id: string, send: () => Promise<T>) =>
-      network.call(
-        process,
-        what,
-        async () => {
-          const before = await memory.get(id)
-          committing = { id, actor }
-          const answer = await send()
-          committing = undefined
-          watcher.wrote(id, before, await memory.get(id), actor)
-          return answer
-        },
-        failure,
-      )
+      network.call(process, what, () => apply(id, send), failure)
+    /** The writer hears what stands against it. */
+    const answered = (id: string) => (answer: WriteAnswer) => {
+      if (!answer.applied) unprotected.hears(process, id, answer.existing)
+      return answer
+    }
 
-    return {
-      put: (record, condition) => write(`put ${condition.kind}`, record.id, () => memory.put(record, condition)),
+    const groups = simulatedGroups(memory, { ...fateOf, call: read, apply, fate: fateOf.statement })
+    const store: Store = {
+      put: (record, condition) =>
+        write(`put ${condition.kind}`, record.id, () => memory.put(record, condition)).then(answered(record.id)),
       update: (id, change, condition) =>
-        write(`update to ${change.status} if ${condition.kind}`, id, () => memory.update(id, change, condition)),
-      get: (id) => read('get', () => memory.get(id)),
+        write(`update to ${change.status} if ${condition.kind}`, id, () => memory.update(id, change, condition)).then(
+          answered(id),
+        ),
+      get: async (id) => {
+        const record = await read('get', () => memory.get(id))
+        unprotected.hears(process, id, record)
+        return record
+      },
       prepare(id, writes, beside) {
         const prepared = memory.prepare(id, writes, beside)
         let isAnnounced = false
@@ -91,15 +113,18 @@ export function createTable(subject: Subject, network: Network, watcher: TableWa
       updateBeside: (...args) => read('updateBeside', () => memory.updateBeside(...args)),
       listBeside: (...args) => read('listBeside', () => memory.listBeside(...args)),
       listDue: (...args) => read('listDue', () => memory.listDue(...args)),
-      putParts: (parts) => read('putParts', () => memory.putParts(parts)),
-      getParts: (...args) => read('getParts', () => memory.getParts(...args)),
+      putParts: (parts) => read('putParts', () => pieces.put(parts)),
+      getParts: (...args) => read('getParts', () => pieces.get(...args)),
     }
+    return { ...store, grouped: (pacing) => subject.groupedStore(store, groups, pacing) }
   }
 
   return {
     memory,
+    pieces,
     storeFor,
     expire(nowMs, isHit) {
+      pieces.expire(nowMs, isHit)
       for (const record of memory.records()) {
         if (record.expiresAt === undefined || record.expiresAt > Math.floor(nowMs / 1000) || !isHit()) continue
         memory.remove(record.id)

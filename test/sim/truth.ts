@@ -33,6 +33,10 @@ export const INVARIANTS = [
   'a claim knows its own write',
   'no lost message',
   'no operation is stuck for ever',
+  'no operation fails because a service was away',
+  'a value is read as what it was stored as',
+  'what has begun is not run without a claim',
+  'order is kept within a group',
   'no unexpected error',
 ] as const
 export type Invariant = (typeof INVARIANTS)[number]

@@ -1,6 +1,7 @@
-import type { BesideItem, Idempotency, Operation } from '../../lib/index.ts'
+import type { BesideItem, Idempotency, Operation, ValueCodec } from '../../lib/index.ts'
 import type { OutgoingMessage, Sender, SendResult } from '../../lib/outbox/index.ts'
 import { type Chance, chanceFrom } from './chance.ts'
+import { statementFates } from './grouping.ts'
 import { createJudge, type Judge } from './judge.ts'
 import { createNetwork, type Network } from './network.ts'
 import { CLOCK_SKEW_MS, drawPlan, LEASE_SECONDS, type Plan, type SkewMode, START_MS } from './plan.ts'
@@ -10,6 +11,8 @@ import { type Answer, DOWNSTREAM_URL, KEY_VALID_SECONDS, type Order, RECIPES } f
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import type { Subject } from './subject.ts'
 import { type Actor, createTable, type Table } from './table.ts'
+import { createUnprotected, type Unprotected } from './unprotected.ts'
+import { bulkOf, codecOverNetwork } from './values.ts'
 
 export const NAMESPACE = 'sim'
 export const QUEUE_URL = 'https://sqs.eu-central-1.amazonaws.com/111122223333/work'
@@ -23,6 +26,9 @@ export interface World {
   readonly network: Network
   readonly table: Table
   readonly judge: Judge
+  readonly unprotected: Unprotected
+  /** The codecs of stored values, as one process reaches them. */
+  codecsFor(process: Process): readonly ValueCodec[]
   readonly sender: (process: Process) => Sender
   /** Messages that have come to another queue, by their id. */
   readonly downstream: Map<string, number>
@@ -82,7 +88,10 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
   let spawned = 0
   let alive = 0
 
+  const unprotected = createUnprotected()
   const judge = createJudge(plan, {
+    textOf: (stored) => table.pieces.textOf(stored),
+    unprotected,
     nowMs: () => scheduler.nowMs,
     processOf: (token) => processes.get(token.slice(0, token.lastIndexOf('.'))),
     onOutbox(id: string, { sk, attributes }: BesideItem) {
@@ -91,11 +100,21 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
       if (to?.queueUrl === DOWNSTREAM_URL) committedMessages.add(String(attributes.messageId))
     },
   })
-  const table = createTable(subject, network, judge, (writes) =>
-    writes.flatMap((write, index) => ('ConditionCheck' in write ? [{ index, isStale: false }] : [])),
+  const table: Table = createTable(
+    subject,
+    network,
+    judge,
+    (writes) => writes.flatMap((write, index) => ('ConditionCheck' in write ? [{ index, isStale: false }] : [])),
+    {
+      statement: statementFates(chance, () => (scheduler.nowMs < plan.faultsUntilMs ? plan.faultRate : 0)),
+      bringsItem: () => chance.happens(0.5),
+    },
+    unprotected,
   )
   const horizonMs = plan.recipe === 'horizon' ? (KEY_VALID_SECONDS + 120) * 1000 : Number.POSITIVE_INFINITY
   const provider: Provider = createProvider(network, judge, () => scheduler.nowMs, horizonMs)
+
+  const enlarged = (text: string) => (plan.bulk === 0 ? text : `${text} ${bulkOf(text, plan.bulk)}`)
 
   const world: World = {
     plan,
@@ -105,6 +124,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
     network,
     table,
     judge,
+    unprotected,
     downstream,
     committedMessages,
     say,
@@ -149,6 +169,15 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
       return { process, actor, context, idempotency: world.idempotencyFor(actor) }
     },
 
+    codecsFor: (process) =>
+      plan.isCoded
+        ? [
+            codecOverNetwork(process, network, (detail) =>
+              judge.broken('a value is read as what it was stored as', detail),
+            ),
+          ]
+        : [],
+
     idempotencyFor(actor) {
       const { process } = actor
       return subject.createIdempotency({
@@ -168,7 +197,12 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
         ...(plan.lease === 'fixed' && { leaseSeconds: LEASE_SECONDS }),
         ...(plan.maxCrashes !== undefined && { maxCrashes: plan.maxCrashes }),
         ...(plan.waitSeconds !== undefined && { inFlight: { waitSeconds: plan.waitSeconds } }),
-        observer: (event) => trace && say(`${process.name}: ${event.type}`),
+        onStoreError: plan.isOpen ? 'open' : 'closed',
+        codec: world.codecsFor(process),
+        observer: (event) => {
+          if (event.type === 'unprotected') unprotected.begins(process, event.operationId)
+          if (trace) say(`${process.name}: ${event.type}`)
+        },
       })
     },
 
@@ -184,18 +218,19 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
           caller: { process, operationId: operation.id, stay },
           isStormy: world.isStormy,
           relay: plan.relay,
-          answer: (text): Answer => ({ ...order, text }),
+          answer: (text): Answer => ({ ...order, text: enlarged(text) }),
           async within(step, run) {
             const leave = judge.beganStep(operation.id, step, stay)
             try {
-              return await run()
+              const made = await run()
+              return typeof made === 'string' ? (enlarged(made) as typeof made) : made
             } finally {
               leave()
             }
           },
           work: () => process.clock.wait(world.isStormy ? chance.pick([1, 5, 20, 200, 3_000]) : 5),
         })
-        return typeof made === 'string' ? ({ ...order, text: made } satisfies Answer) : made
+        return typeof made === 'string' ? ({ ...order, text: enlarged(made) } satisfies Answer) : made
       } finally {
         stay.leave()
       }

@@ -16,7 +16,7 @@ export interface SeenWrite {
 
 type Broken = (invariant: Invariant, detail: string) => void
 
-const isFinished = (record: OperationRecord | undefined): boolean =>
+export const isFinished = (record: OperationRecord | undefined): boolean =>
   record?.status === 'COMPLETED' || record?.status === 'FAILED'
 
 /** Whether the record protects nothing any more, by the clock of whoever looks. Written down again, not taken from lib. */

@@ -16,6 +16,7 @@ export {
   OperationFailedError,
   OutcomeLostError,
   OutcomeNotRecordedError,
+  OutcomeUnreadableError,
   OutcomeUnstorableError,
   PermanentError,
   RetryLater,
@@ -81,6 +82,7 @@ export {
   type CommitAnswer,
   type Condition,
   type DueItem,
+  type GroupPacing,
   PART_BYTES,
   type Parts,
   type Preparation,
@@ -90,3 +92,4 @@ export {
   type WriteAnswer,
   type WriteConflict,
 } from './record/store.ts'
+export type { ValueCodec, ValueContext, ValueName, ValuePurpose } from './record/value-codec.ts'

@@ -1,10 +1,17 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from './ports.ts'
 
 /** The system's clock. */
 export const systemClock: Clock = /* @__PURE__ */ Object.freeze({
   now: () => Date.now(),
-  async wait(ms: number, signal?: AbortSignal) {
-    await delay(ms, undefined, signal && { signal }).catch(() => undefined)
-  },
+  wait: (ms: number, signal?: AbortSignal) =>
+    // Not `node:timers/promises`: it makes an error of every wait that ends early, as the one behind each store call does.
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(end, signal?.aborted ? 0 : ms)
+      function end() {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+      signal?.addEventListener('abort', end)
+    }),
 })

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'OUTCOME_UNSTORABLE'
   | 'OUTCOME_NOT_RECORDED'
   | 'OUTCOME_LOST'
+  | 'OUTCOME_UNREADABLE'
   | 'LEASE_LOST'
   | 'STEP_NOT_AWAITED'
   | 'STORE'
@@ -39,7 +40,8 @@ export class LambdaOnceError extends Error {
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions & { readonly retryable?: boolean } = {}) {
     super(message, options)
-    this.name = new.target.name
+    // Minifiers rename classes, and what Lambda logs and alarms look for is the name.
+    this.name = `${code.toLowerCase().replace(/(?:^|_)(.)/g, (_part, letter: string) => letter.toUpperCase())}Error`
     this.code = code
     this.retryable = options.retryable ?? false
     Object.defineProperty(this, BRAND, { value: true })
@@ -167,6 +169,16 @@ export class OutcomeLostError extends LambdaOnceError {
   }
 }
 
+/**
+ * A stored value is there and whole, and its codec cannot decode it, or there is no codec of that name. `retryable`: it
+ * may be readable later. It is neither replayed nor run again meanwhile.
+ */
+export class OutcomeUnreadableError extends LambdaOnceError {
+  constructor(message: string, options: ErrorOptions & { readonly retryable: boolean }) {
+    super('OUTCOME_UNREADABLE', message, options)
+  }
+}
+
 /** This execution no longer owns its operation: another one took over, or the record is gone. Nothing was written. */
 export class LeaseLostError extends LambdaOnceError {
   constructor(
@@ -234,6 +246,7 @@ export class StoreUnavailableError extends LambdaOnceError {
 export class RetryLater extends LambdaOnceError {
   constructor(message = 'Try again later.', options?: ErrorOptions) {
     super('RETRY_LATER', message, { ...options, retryable: true })
+    this.name = 'RetryLater'
   }
 }
 

@@ -83,3 +83,8 @@ export function show(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   return String(value)
 }
+
+/** What kind of value it is, without any of it: what comes with an event may be a secret. */
+export function kindOf(value: unknown): string {
+  return typeof value === 'string' ? 'a text' : show(value)
+}

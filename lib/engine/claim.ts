@@ -64,6 +64,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
     return { token: tokens.has(seen.token) ? seen.token : token, fingerprint: request.fingerprint }
   }
   const moment = (): Moment => ({ nowMs: clock.now(), clockSkewMs: settings.clockSkewMs })
+  const decide = (seen: OperationRecord) => permitted(request, seen, decideClaim(seen, claimant(seen), moment()))
   let giveUpOn: OperationRecord | undefined
   let from: OperationRecord | undefined
   // Those who continue an operation know that it was begun.
@@ -87,11 +88,12 @@ export async function claimRecord(settings: Settings, report: Report, request: O
       if (answer.applied && giveUpOn !== undefined) return unknownNow(report, request, giveUpOn)
       giveUpOn = undefined
       if (answer.applied) return { kind: 'held', record: wanted, from }
+      const seen = answer.existing
+      if (seen !== undefined) hasBegun = decide(seen).kind !== 'replace'
       if (failure !== undefined) {
         if (request.deadlineMs !== undefined && clock.now() >= request.deadlineMs - ANSWER_RESERVE_MS) throw failure
         await backOff(settings, round)
       }
-      const seen = answer.existing
       // The record was deleted between our write and the look at it. Nobody may run without a claim: claim again.
       if (seen === undefined) {
         if (request.isReconciled) break
@@ -105,8 +107,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
         continue
       }
       const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }
-      const decision = permitted(request, seen, decideClaim(seen, claimant(seen), moment()))
-      hasBegun = decision.kind !== 'replace'
+      const decision = decide(seen)
       switch (decision.kind) {
         case 'claimed':
           return { kind: 'held', record: { ...seen, leaseUntil: seen.leaseUntil ?? wanted.leaseUntil }, from }
@@ -190,7 +191,7 @@ async function freshRecords(
   const { clock } = settings
   const { id, fingerprint, metadata, redrive, deadlineMs, admissionMs, trace } = request
   // A large one is written once the claim is won: a repetition must not pay for what it does not store.
-  const stored = redrive?.atClaim === true ? await inlineRedrive(redrive) : undefined
+  const stored = redrive?.atClaim === true ? await inlineRedrive(settings, id, redrive) : undefined
   return (notBeforeMs = 0) => {
     const nowMs = clock.now()
     const record = {

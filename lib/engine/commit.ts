@@ -5,7 +5,6 @@ import {
   InvalidOptionError,
   isLambdaOnceError,
   LeaseLostError,
-  OutcomeUnstorableError,
   StepNotAwaitedError,
   UnknownOutcomeError,
 } from '../base/errors.ts'
@@ -14,18 +13,17 @@ import type { HeldRecord, Lease } from '../lease/lease.ts'
 import type { CommitPlan } from '../operation/commit-plan.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
-import { outboxItem } from '../outbox/item.ts'
-import { readyMessages } from '../outbox/message.ts'
 import { copyOfValue } from '../outcome/codec.ts'
-import { encodeOutcome, type Outcome, storeValue } from '../outcome/outcome.ts'
+import { lazily } from '../outcome/lazily.ts'
+import type { Outcome } from '../outcome/outcome.ts'
 import { untilAnswered } from '../outcome/persist.ts'
-import { receiptItem } from '../outcome/receipts.ts'
-import { dueFrom } from '../record/due.ts'
-import { expiryAfter } from '../record/expiry.ts'
 import type { OperationRecord } from '../record/record.ts'
-import type { BesideItem, CommitAnswer, RecordChange } from '../record/store.ts'
+import type { CommitAnswer, RecordChange } from '../record/store.ts'
 import type { Steps } from '../steps/steps.ts'
 import type { Exit } from './ending.ts'
+
+/** Most operations do not commit. */
+const committing = /* @__PURE__ */ lazily(() => import('./commit-preparation.ts'))
 
 /** The committing of one attempt. */
 export interface Committing {
@@ -48,51 +46,10 @@ export function createCommitting(
   held: HeldRecord,
   { lease, steps, exit }: { readonly lease: Lease; readonly steps: Steps; readonly exit: Exit },
 ): Committing {
-  const { store, clock, random, newId, retentionSeconds } = settings
+  const { clock, random, newId } = settings
   const { id, token, attempt } = held
   let isUncertain = false
   let outcome: Outcome | undefined
-
-  /** Everything is checked before anything is sent, and built once: every try sends the same. */
-  async function prepare(given: unknown, plan: CommitPlan) {
-    // The caller's own object may be changed by anybody from now on.
-    const value = copyOfValue(given)
-    const { writes = [], messages = [] } = plan
-    if (!Array.isArray(messages)) {
-      throw new InvalidOptionError(`commit(value, { messages }): messages must be an array; got ${show(messages)}.`)
-    }
-    const ready = readyMessages({ id, token }, messages)
-    if (ready.length > 0 && !settings.relay) {
-      throw new InvalidOptionError(
-        'commit(value, { messages }) needs an outbox relay, or the messages would lie there for ever. Deploy one, and say relay: true to createIdempotency.',
-      )
-    }
-    const encoded = await encodeOutcome(settings, { kind: 'value', value })
-    if (encoded.kind === 'failure') throw new OutcomeUnstorableError(encoded.failure.message)
-    const lifetime = lease.lifetime()
-    const beside: BesideItem[] = []
-    if (plan.receipt !== undefined) {
-      const receipt = { kind: 'confirmed', value: plan.receipt } as const
-      beside.push(await receiptItem(settings, held, receipt, lifetime.giveUpAtMs))
-    }
-    for (const [position, { delaySeconds, ...message }] of ready.entries()) {
-      const notBeforeMs = delaySeconds > 0 ? clock.now() + delaySeconds * 1000 : undefined
-      const timed = { ...message, position, ...(notBeforeMs !== undefined && { notBeforeMs }) }
-      beside.push(await outboxItem(settings, held, timed, lifetime))
-    }
-    const prepared = store.prepare(id, writes, beside)
-    const expiresAt = expiryAfter(clock.now(), retentionSeconds)
-    const change: RecordChange = {
-      status: 'COMPLETED',
-      leaseUntil: undefined,
-      expiresAt,
-      updatedAtMs: clock.now(),
-      outcome: await encoded.persist({ giveUpAtMs: lifetime.giveUpAtMs, expiresAt }),
-      commitId: newId(),
-      ...dueFrom(settings, id, undefined),
-    }
-    return { value, prepared, change }
-  }
 
   async function commit<T>(value: T, plan: CommitPlan = {}): Promise<T> {
     if (typeof plan !== 'object' || plan === null) {
@@ -104,7 +61,9 @@ export function createCommitting(
     if (steps.unknownStep !== undefined) throw new UnknownOutcomeError()
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
     return steps.whileCommitting(async () => {
-      const { value: kept, prepared, change } = await prepare(value, plan)
+      // The caller's own object may be changed by anybody from now on.
+      const [kept, { prepareCommit }] = await Promise.all([copyOfValue(value), committing()])
+      const { prepared, change } = await prepareCommit(settings, held, lease, kept, plan)
       const requestToken = newId()
       const answer = await untilAnswered(
         () => prepared.commit(change, { kind: 'held', token }, requestToken).catch(noteUncertainty),
@@ -151,24 +110,12 @@ export function createCommitting(
     async finish(value, formOf) {
       const committed = outcome?.value
       if (formOf === undefined) {
-        if (!isSameValue(value, committed)) throw new CommittedOtherwiseError()
+        if (!(await isSameValue(value, committed))) throw new CommittedOtherwiseError()
       } else if (!isDeepStrictEqual(value, formOf(committed))) {
-        await addWire(value)
+        const { addWire } = await committing()
+        await addWire(settings, report, held, lease, value)
       }
     },
-  }
-
-  async function addWire(value: unknown): Promise<void> {
-    const expiresAt = expiryAfter(clock.now(), retentionSeconds)
-    const lifetime = { giveUpAtMs: lease.giveUpAtMs(), expiresAt }
-    try {
-      const wire = await storeValue(settings, value, lifetime)
-      const change = { status: 'COMPLETED', leaseUntil: undefined, expiresAt, updatedAtMs: clock.now(), wire } as const
-      await untilAnswered(() => store.update(id, change, { kind: 'committed', token }), { clock, random, ...lifetime })
-    } catch (error) {
-      // The committed value is there all the same, and a replay makes its response of that.
-      report({ type: 'store-error', during: 'complete', error }, id)
-    }
   }
 }
 
@@ -177,10 +124,10 @@ function skippedIn(answer: CommitAnswer): { readonly skippedWrites?: readonly nu
 }
 
 /** Whether a returned value is none, or would be stored as the committed one was. */
-function isSameValue(returned: unknown, committed: unknown): boolean {
+async function isSameValue(returned: unknown, committed: unknown): Promise<boolean> {
   if (returned === undefined || isDeepStrictEqual(returned, committed)) return true
   try {
-    return isDeepStrictEqual(copyOfValue(returned), committed)
+    return isDeepStrictEqual(await copyOfValue(returned), committed)
   } catch {
     return false
   }

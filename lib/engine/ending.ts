@@ -81,7 +81,7 @@ export function createExit(
     try {
       return {
         kind: 'outdone',
-        outcome: await decodeOutcome(settings.store, other.outcome, other),
+        outcome: await decodeOutcome(settings, other.outcome, other),
         attempt: other.attempt,
       }
     } catch (error) {

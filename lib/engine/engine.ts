@@ -1,7 +1,7 @@
 import type { Operation } from '../operation/operation.ts'
 import type { Settings } from '../operation/options.ts'
 import { createReport, type Report } from '../operation/report.ts'
-import { storeUntil } from '../outcome/persist.ts'
+import { ANSWER_RESERVE_MS, storeUntil } from '../outcome/persist.ts'
 import { contentForm } from '../record/content.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { Claim } from './claim.ts'
@@ -36,6 +36,11 @@ export interface Engine {
     work: (operation: Operation) => T | PromiseLike<T>,
     remainingMs: number | undefined,
   ): Promise<Answer<T>>
+  /**
+   * The same engine for one invocation that works on many operations: writes of several that are due at the same time
+   * share requests, where the store can do that. What it collects is this invocation's alone.
+   */
+  grouped(remainingMs: number | undefined): Engine
   /** An execution without a claim: it runs, and nothing is written. For requests that need no protection. */
   unprotected(request: OperationRequest): Execution
 }
@@ -70,12 +75,18 @@ export function createEngine(settings: Settings): Engine {
     return trace === undefined ? claimOrRunOpen(request, report) : traced(trace, request, report, claimOrRunOpen)
   }
 
-  return Object.freeze({
+  const engine: Engine = Object.freeze({
     settings,
     report,
     request: (parts: RequestParts) => operationRequest(settings, parts),
     contentForm,
     claim: claimTraced,
+    grouped(remainingMs = Number.POSITIVE_INFINITY) {
+      const { store, clock, random } = settings
+      if (store.grouped === undefined) return engine
+      const giveUpAtMs = clock.now() + remainingMs - ANSWER_RESERVE_MS
+      return createEngine({ ...settings, store: store.grouped({ clock, random, giveUpAtMs }) })
+    },
     unprotected: (request: OperationRequest) => unprotectedExecution(settings, request),
     execute,
     recover<T>(
@@ -89,6 +100,7 @@ export function createEngine(settings: Settings): Engine {
       return execute({ ...request, ...(deadlineMs !== undefined && { deadlineMs }) }, work)
     },
   })
+  return engine
 
   async function execute<T>(
     request: OperationRequest,

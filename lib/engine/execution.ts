@@ -6,17 +6,19 @@ import type { Operation } from '../operation/operation.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
 import { type DelayUntil, delayUntil, isSuspension, type Suspension, waitForSignal } from '../operation/suspension.ts'
-import { decodeStored, type EncodedOutcome, encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
+import { lazily } from '../outcome/lazily.ts'
+import { type EncodedOutcome, encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
+import { decodeStored } from '../outcome/stored.ts'
 import type { Intent } from '../record/decide.ts'
 import { type Contract, type Disposition, meaningOfError, permittedDisposition } from '../record/disposition.ts'
 import { expiryAfter, TOMBSTONE_SECONDS } from '../record/expiry.ts'
-import type { Status } from '../record/record.ts'
 import { createSteps } from '../steps/steps.ts'
 import { createCommitting } from './commit.ts'
 import { createExit, type Ending, type RecordedEnding } from './ending.ts'
 import { operationView } from './operation-view.ts'
-import { type Redrive, storeRedrive } from './redrive.ts'
-import { checkContinued, suspend } from './suspend.ts'
+import { checkContinued, type Redrive, storeRedrive } from './redrive.ts'
+
+const suspending = /* @__PURE__ */ lazily(() => import('./suspend.ts'))
 
 /** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
 export interface OperationRequest {
@@ -74,7 +76,7 @@ export function createExecution(
   request: OperationRequest,
   record: HeldRecord,
 ): Execution {
-  const { store, clock } = settings
+  const { clock } = settings
   const lease = holdLease(settings, record, request.deadlineMs)
   const steps = createSteps(settings, report, lease, record)
   const exit = createExit({ settings, report, request }, record, lease, steps)
@@ -91,7 +93,7 @@ export function createExecution(
     try {
       return await call
     } catch (error) {
-      if (isLambdaOnceError(error, 'STORE')) ownStoreErrors.add(error)
+      if (isLambdaOnceError(error, 'STORE') || isLambdaOnceError(error, 'OUTCOME_UNREADABLE')) ownStoreErrors.add(error)
       throw error
     }
   }
@@ -105,11 +107,19 @@ export function createExecution(
   const end = (as: RecordedEnding, intent: Intent, change: () => Promise<HeldWrite>): Promise<Ending> =>
     exit.write(intent, change, { done: () => ({ kind: 'recorded', as }) })
 
-  async function finished(encoded: EncodedOutcome): Promise<HeldWrite> {
+  const outcomeName = { operationId: record.id, purpose: 'outcome' } as const
+
+  function finish(encoded: EncodedOutcome): Promise<Ending> {
     const expiry = () => expiryAfter(clock.now(), settings.retentionSeconds)
-    const outcome = await encoded.persist({ giveUpAtMs: lease.giveUpAtMs(), expiresAt: expiry() })
-    const status: Status = outcome.kind === 'value' ? 'COMPLETED' : 'FAILED'
-    return { status, outcome, expiresAt: expiry() }
+    let as: RecordedEnding = 'failed'
+    async function change(): Promise<HeldWrite> {
+      const outcome = await encoded.persist({ giveUpAtMs: lease.giveUpAtMs(), expiresAt: expiry() })
+      // A value may turn out to be too large only when it is written.
+      if (outcome.kind === 'value') as = 'completed'
+      return { status: as === 'completed' ? 'COMPLETED' : 'FAILED', outcome, expiresAt: expiry() }
+    }
+    const intent = encoded.kind === 'value' ? 'complete' : 'fail'
+    return exit.write(intent, change, { done: () => ({ kind: 'recorded', as }) })
   }
 
   const permitted = (wished: Disposition, otherwise?: 'fail' | 'resume') =>
@@ -138,7 +148,8 @@ export function createExecution(
     if (steps.open.length > 0) throw new StepNotAwaitedError(steps.open)
     // From here on no step can begin that nobody waits for.
     if (!(await steps.close())) return exit.keep()
-    if (isSuspension(value))
+    if (isSuspension(value)) {
+      const { suspend } = await noting(suspending())
       return suspend(
         settings,
         { ...record, ...(redriven && { redrive: redriven }) },
@@ -146,16 +157,14 @@ export function createExecution(
         value,
         request.redrive,
       )
+    }
     // Where a release is not sure, the value is the answer all the same: it is stored, and nothing runs again.
     if (releaseAsked && permitted('release') !== 'fail') return giveUp('release')
-    const encoded = await encodeOutcome(settings, { kind: 'value', value })
-    const as = encoded.kind === 'value' ? 'completed' : 'failed'
-    return end(as, as === 'completed' ? 'complete' : 'fail', () => finished(encoded))
+    return finish(await encodeOutcome(settings, outcomeName, { kind: 'value', value }))
   }
 
   async function fail(error: unknown, answer?: () => unknown): Promise<Ending> {
-    const encoded = await encodeFailure(settings, error, answer)
-    return end('failed', 'fail', () => finished(encoded))
+    return finish(await encodeFailure(settings, outcomeName, error, answer))
   }
 
   async function giveUp(disposition: Disposition, otherwise: 'fail' | 'resume' = 'fail'): Promise<Ending> {
@@ -238,7 +247,14 @@ export function createExecution(
     commit: (value, plan) => noting(committing.commit(value, plan)),
     delay: (when: DelayUntil, why?: string) => suspension(delayUntil(when, why, clock.now())),
     wait: (why?: string) => suspension(waitForSignal(why)),
-    signals: () => noting(Promise.all((record.signals ?? []).map(({ payload }) => decodeStored(store, payload)))),
+    signals: () =>
+      noting(
+        Promise.all(
+          (record.signals ?? []).map(({ id: name, payload }) =>
+            decodeStored(settings, payload, { operationId: record.id, purpose: 'signal', name }),
+          ),
+        ),
+      ),
   })
 
   return Object.freeze({
@@ -246,7 +262,7 @@ export function createExecution(
     attempt: record.attempt,
     async keepRequest(redrive: Redrive) {
       try {
-        const stored = await storeRedrive(settings, redrive, lease.lifetime())
+        const stored = await storeRedrive(settings, record.id, redrive, lease.lifetime())
         await lease.renew({ redrive: stored })
         redriven = stored
       } catch (error) {

@@ -1,12 +1,14 @@
-import { unfinishedLifetime } from '../lease/lease.ts'
+import { InvalidOptionError } from '../base/errors.ts'
 import type { Settings } from '../operation/options.ts'
-import { outboxItem } from '../outbox/item.ts'
 import { CONTINUATION_ATTRIBUTE, isFifo, LIMIT_BYTES, RESERVED_BYTES, type ReadyMessage } from '../outbox/message.ts'
-import { decodeStored, inlineValue, type Lifetime, storeValue } from '../outcome/outcome.ts'
-import { hashOfParts } from '../record/identity.ts'
+import { lazily } from '../outcome/lazily.ts'
+import { decodeStored, inlineValue, type Lifetime, storeValue } from '../outcome/stored.ts'
 import type { Continuation, OperationRecord, RedriveTarget, StoredRedrive } from '../record/record.ts'
-import type { BesideItem, RecordChange, WriteAnswer } from '../record/store.ts'
+import type { WriteAnswer } from '../record/store.ts'
+import type { ValueName } from '../record/value-codec.ts'
 import type { OperationRequest } from './execution.ts'
+
+const continuing = /* @__PURE__ */ lazily(() => import('./continuation.ts'))
 
 /** A queue's message as it can be sent again. */
 export interface RedriveMessage {
@@ -33,24 +35,36 @@ export function sendable(redrive: Redrive): Pick<OperationRequest, 'redrive' | '
   return { mayNotSuspend: `its request has ${bytes} bytes, and what continues it can carry ${limit}` }
 }
 
-/** SQS holds a message back no longer, in ms. What is due later comes in several hops. */
-const LONGEST_HOP_MS = 900_000
 /** How late a continuation may come before it counts as lost, in ms: the relay may lag behind, or be down for a while. */
 const LATENESS_MS = 3_600_000
 
 /** A redrive as it lies in the record itself; `undefined` when it is too large for that. */
-export async function inlineRedrive({ target, payload }: Redrive): Promise<StoredRedrive | undefined> {
-  const stored = await inlineValue(payload)
+export async function inlineRedrive(
+  settings: Settings,
+  id: string,
+  { target, payload }: Redrive,
+): Promise<StoredRedrive | undefined> {
+  const stored = await inlineValue(settings, requestOf(id), payload)
   return stored && { target, payload: stored }
 }
 
 /** @throws StoreError, OutcomeUnstorableError */
 export async function storeRedrive(
   settings: Settings,
+  id: string,
   { target, payload }: Redrive,
   lifetime: Lifetime,
 ): Promise<StoredRedrive> {
-  return { target, payload: await storeValue(settings, payload, lifetime) }
+  return { target, payload: await storeValue(settings, requestOf(id), payload, lifetime) }
+}
+
+/** The stored request: what {@link storeRedrive} was given. @throws as `decodeStored` */
+export async function readRedrive(settings: Settings, id: string, { payload }: StoredRedrive): Promise<unknown> {
+  return decodeStored(settings, payload, requestOf(id))
+}
+
+function requestOf(operationId: string): ValueName {
+  return { operationId, purpose: 'request' }
 }
 
 /** A stored request as a message to where it came from. It names the operation, which its key may not. */
@@ -60,7 +74,7 @@ export async function redriveMessage(
   messageId: string,
 ): Promise<Omit<ReadyMessage, 'delaySeconds'>> {
   const { target } = redrive
-  const payload = await decodeStored(settings.store, redrive.payload)
+  const payload = await readRedrive(settings, id, redrive)
   const { body, attributes } = 'queueUrl' in target ? (payload as RedriveMessage) : invocation(payload)
   return {
     messageId,
@@ -88,22 +102,6 @@ export function canDelay(target: RedriveTarget): boolean {
   return 'queueUrl' in target && !isFifo(target)
 }
 
-/** The message that continues an operation at `dueAtMs`, or takes it one hop nearer to that. */
-export async function continuationOf(
-  settings: Settings,
-  operation: { readonly id: string; readonly redrive: StoredRedrive },
-  dueAtMs: number,
-  lifetime: Lifetime,
-): Promise<{ readonly continuation: Continuation; readonly item: BesideItem }> {
-  const { id } = operation
-  const nowMs = settings.clock.now()
-  const token = settings.newId()
-  const message = await redriveMessage(settings, operation, hashOfParts([id, token, 'continuation']))
-  const item = await outboxItem(settings, { id, token }, { ...message, notBeforeMs: dueAtMs, position: 0 }, lifetime)
-  const expectedMs = Math.min(Math.max(dueAtMs, nowMs), nowMs + LONGEST_HOP_MS)
-  return { continuation: { id: message.messageId, dueAtMs: expectedMs }, item }
-}
-
 /** Whether the continuation may still be on its way. */
 export function isLive(continuation: Continuation | undefined, nowMs: number): boolean {
   return continuation !== undefined && nowMs <= continuation.dueAtMs + LATENESS_MS
@@ -118,28 +116,27 @@ export async function nextHop(
   { id, continuationId, deadlineMs }: OperationRequest,
   seen: OperationRecord,
 ): Promise<(() => Promise<WriteAnswer>) | undefined> {
-  const { store, clock, newId } = settings
-  const { continuation, redrive, resumeAtMs, takeover } = seen
+  const { continuation, redrive, resumeAtMs } = seen
   if (continuation === undefined || continuation.id !== continuationId) return undefined
   if (redrive === undefined || resumeAtMs === undefined) return undefined
-  const hop = await continuationOf(
-    settings,
-    { id, redrive },
-    resumeAtMs,
-    unfinishedLifetime(settings, takeover, deadlineMs),
+  const { hopOf } = await continuing()
+  return hopOf(settings, { id, deadlineMs }, { ...seen, redrive, resumeAtMs })
+}
+
+/**
+ * Whether somebody will continue a suspended operation: a message through the relay, or the reconciler.
+ * @throws InvalidOptionError when nobody will, so that the work is not suspended for ever
+ */
+export function checkContinued(
+  settings: Settings,
+  { redrive, mayNotSuspend }: OperationRequest,
+  isTimed: boolean,
+): void {
+  if (mayNotSuspend !== undefined) throw new InvalidOptionError(`The operation cannot be suspended: ${mayNotSuspend}.`)
+  if (isReconciled(settings, redrive)) return
+  const canBeSent = settings.relay && redrive !== undefined
+  if (canBeSent && (!isTimed || canDelay(redrive.target))) return
+  throw new InvalidOptionError(
+    'operation.delay and operation.wait need somebody to continue the operation: give this handler redrive, and deploy an outbox relay (relay: true) or a reconciler (reconcilerShards); or a reconciler with recover (reconcilerRecovers: true).',
   )
-  const change: RecordChange = {
-    status: 'WAITING',
-    leaseUntil: undefined,
-    expiresAt: seen.expiresAt,
-    updatedAtMs: clock.now(),
-    continuation: hop.continuation,
-  }
-  const prepared = store.prepare(id, [], [hop.item])
-  const requestToken = newId()
-  return async () => {
-    const answer = await prepared.commit(change, { kind: 'seen', token: seen.token, rev: seen.rev }, requestToken)
-    // Applied or not: it is for the record that lies there now to say what this delivery may do.
-    return { applied: false, existing: answer.kind === 'refused' ? answer.existing : await store.get(id) }
-  }
 }

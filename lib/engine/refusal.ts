@@ -102,7 +102,7 @@ async function replay(
   try {
     const { attempt, outcome, status } = record
     if (outcome === undefined) throw new TypeError('A finished record has no outcome.')
-    const decoded = await decodeOutcome(settings.store, outcome, record)
+    const decoded = await decodeOutcome(settings, outcome, record)
     report(
       { type: 'replayed', attempt, status: status === 'FAILED' ? 'FAILED' : 'COMPLETED', ...originOf(record) },
       request.id,

@@ -1,32 +1,13 @@
-import { InvalidOptionError } from '../base/errors.ts'
 import type { HeldRecord, HeldWrite, Lease } from '../lease/lease.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Suspension } from '../operation/suspension.ts'
 import { unfinishedExpiry } from '../record/expiry.ts'
+import { continuationOf } from './continuation.ts'
 import type { Ending, Exit } from './ending.ts'
-import type { OperationRequest } from './execution.ts'
-import { canDelay, continuationOf, isReconciled, type Redrive, storeRedrive } from './redrive.ts'
+import { canDelay, type Redrive, storeRedrive } from './redrive.ts'
 
 /** Longer than SQS holds a message back, in ms. A reconciler waits for free; without one it takes several hops. */
 const LONGEST_MESSAGE_DELAY_MS = 900_000
-
-/**
- * Whether somebody will continue a suspended operation: a message through the relay, or the reconciler.
- * @throws InvalidOptionError when nobody will, so that the work is not suspended for ever
- */
-export function checkContinued(
-  settings: Settings,
-  { redrive, mayNotSuspend }: OperationRequest,
-  isTimed: boolean,
-): void {
-  if (mayNotSuspend !== undefined) throw new InvalidOptionError(`The operation cannot be suspended: ${mayNotSuspend}.`)
-  if (isReconciled(settings, redrive)) return
-  const canBeSent = settings.relay && redrive !== undefined
-  if (canBeSent && (!isTimed || canDelay(redrive.target))) return
-  throw new InvalidOptionError(
-    'operation.delay and operation.wait need somebody to continue the operation: give this handler redrive, and deploy an outbox relay (relay: true) or a reconciler (reconcilerShards); or a reconciler with recover (reconcilerRecovers: true).',
-  )
-}
 
 /**
  * Suspends the operation and, in the same transaction, puts the message on its way that will continue it. A signal
@@ -47,7 +28,7 @@ export async function suspend(
   async function change(): Promise<HeldWrite> {
     const nowMs = clock.now()
     const lifetime = lease.lifetime()
-    const stored = held.redrive ?? (redrive && (await storeRedrive(settings, redrive, lifetime)))
+    const stored = held.redrive ?? (redrive && (await storeRedrive(settings, held.id, redrive, lifetime)))
     const isSent =
       relay &&
       stored !== undefined &&

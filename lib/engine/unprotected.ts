@@ -1,11 +1,14 @@
 import { InvalidOptionError } from '../base/errors.ts'
 import { watchLease } from '../lease/lease-watch.ts'
 import type { Settings } from '../operation/options.ts'
-import { checkStep } from '../operation/step-options.ts'
+import { lazily } from '../outcome/lazily.ts'
 import { hashOfParts } from '../record/identity.ts'
-import { attemptStep } from '../steps/step-attempt.ts'
 import type { Execution, OperationRequest } from './execution.ts'
 import { operationView } from './operation-view.ts'
+
+const stepping = /* @__PURE__ */ lazily(() =>
+  Promise.all([import('../operation/step-options.ts'), import('../steps/step-attempt.ts')]),
+)
 
 /** An execution without a claim, for users who chose `onStoreError: 'open'`: it runs, and nothing is written. */
 export function unprotectedExecution(settings: Settings, request: OperationRequest): Execution {
@@ -24,6 +27,7 @@ export function unprotectedExecution(settings: Settings, request: OperationReque
       key: request.key,
       lease,
       step: async (name, work, options = {}) => {
+        const [{ checkStep }, { attemptStep }] = await stepping()
         checkStep(name, work, options)
         const idempotencyKey = hashOfParts([request.id, request.fingerprint, name])
         return attemptStep(settings, { idempotencyKey, attempt: 1, signal: lease.signal }, work, options)

@@ -57,7 +57,7 @@ export async function endReturned(
       const isClients = statusCode >= 400 && statusCode < 500 && statusCode !== 408
       return execution.giveUp(isSettled || isClients ? 'release' : 'keep', 'resume')
     }
-    stored = storedForm(settings, wire)
+    stored = storedForm(settings, wire, response)
   } catch (error) {
     // What is no object no gateway could send: an error is seen by logs and alarms.
     if (Object(response) !== response || !isLambdaOnceError(error, 'OUTCOME_UNSTORABLE')) throw error

@@ -1,10 +1,10 @@
 import type middy from '@middy/core'
 import type { Context } from 'aws-lambda'
+import { afterReturn, type Watched, watch } from '../middy/watch.ts'
 import { isSuspension } from '../operation/suspension.ts'
 import { type Admission, admit } from './admission.ts'
 import { answerInstead, endReturned, endThrown } from './ending.ts'
 import { type HttpEvent, type IdempotentHttpOptions, type OperationContext, resolveHttpOptions } from './options.ts'
-import { afterReturn, type Watched, watch } from './watch.ts'
 
 /** The event type that `.use(…)` adds: none, unless the options fix one. */
 export type MiddlewareEvent<E> = HttpEvent extends E ? unknown : E

@@ -1,12 +1,13 @@
 import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2, Context } from 'aws-lambda'
 import { InvalidOptionError } from '../base/errors.ts'
-import { functionOption, oneOf, refuseUnknown, show } from '../base/guards.ts'
+import { booleanOption, functionOption, oneOf, refuseUnknown, show } from '../base/guards.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Idempotency } from '../idempotency/api.ts'
 import { engineOf } from '../idempotency/idempotency.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { KeyInput, Scope } from '../record/identity.ts'
 import { headerMatcher } from './answer/headers.ts'
+import type { InnerForm } from './answer/inner.ts'
 import type { StoredResponse } from './answer/replay.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 
@@ -153,6 +154,8 @@ const WITHOUT_DEFAULT = [
 /** Options after validation. Events are what the door got, so the callbacks' event type is forgotten here. */
 export interface HttpSettings {
   readonly engine: Engine
+  /** Where replays pass through the middlewares around the handler. */
+  readonly inner: InnerForm | undefined
   readonly header: string
   readonly keyFrom: ((event: unknown, context: Context) => KeyInput) | undefined
   readonly isKeyRequired: boolean
@@ -171,10 +174,7 @@ export interface HttpSettings {
 }
 
 /** @throws InvalidOptionError naming the option, what was expected and what came. */
-export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions<E>): HttpSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError(`${of} expects an options object; got ${show(options)}.`)
-  }
+export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions<E>, inner?: InnerForm): HttpSettings {
   refuseUnknown(of, options, [...Object.keys(HTTP_DEFAULTS), ...WITHOUT_DEFAULT])
   const {
     header = HTTP_DEFAULTS.header,
@@ -186,22 +186,17 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
     scope,
     anonymous = false,
   } = options
-  if (typeof anonymous !== 'boolean') {
-    throw new InvalidOptionError(`anonymous must be true or false; got ${show(anonymous)}.`)
-  }
-  if (scope !== undefined && anonymous) {
-    throw new InvalidOptionError('scope and anonymous exclude each other; got both.')
-  }
+  booleanOption('anonymous', anonymous)
+  refuseBoth('scope', scope, 'anonymous', anonymous)
+  refuseBoth('header', options.header, 'keyFrom', options.keyFrom)
   if (replay !== 'frozen' && typeof replay !== 'function') {
     throw new InvalidOptionError(`replay must be "frozen" or a function; got ${show(replay)}.`)
-  }
-  if (options.header && options.keyFrom) {
-    throw new InvalidOptionError('header and keyFrom exclude each other; got both.')
   }
   const methodNames = tokens('methods', methods)
   if (methodNames.length === 0) throw new InvalidOptionError('methods must name at least one; got an empty list.')
   return Object.freeze({
     engine: engineOf(options.idempotency),
+    inner,
     header: tokens('header', [header]).join(),
     keyFrom: functionOption('keyFrom', options.keyFrom) as HttpSettings['keyFrom'],
     isKeyRequired: oneOf('key', key, ['required', 'optional']) === 'required',
@@ -218,6 +213,10 @@ export function resolveHttpOptions<E>(of: string, options: IdempotentHttpOptions
     onRefused: functionOption('onRefused', options.onRefused) as HttpSettings['onRefused'],
     refresh: (replay === 'frozen' ? undefined : replay) as HttpSettings['refresh'],
   })
+}
+
+function refuseBoth(one: string, first: unknown, other: string, second: unknown): void {
+  if (first && second) throw new InvalidOptionError(`${one} and ${other} exclude each other; got both.`)
 }
 
 function redriveOption(redrive: IdempotentHttpOptions['redrive']): HttpSettings['redrive'] {

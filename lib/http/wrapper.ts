@@ -3,6 +3,7 @@ import { InvalidOptionError } from '../base/errors.ts'
 import { show } from '../base/guards.ts'
 import type { Ending } from '../engine/ending.ts'
 import { admit } from './admission.ts'
+import { INNER_FORM } from './answer/inner.ts'
 import type { HttpAnswer } from './answer/wire.ts'
 import { answerInstead, endReturned, endThrown } from './ending.ts'
 import { type HttpEvent, type IdempotentHttpOptions, type OperationContext, resolveHttpOptions } from './options.ts'
@@ -26,7 +27,7 @@ export function idempotent<E = HttpEvent, R = unknown, A extends readonly unknow
   options: IdempotentHttpOptions<E>,
   fn: (event: E, context: OperationContext, ...rest: A) => R | PromiseLike<R>,
 ): (event: E, context: Context, ...rest: A) => Promise<R | HttpAnswer> {
-  const settings = resolveHttpOptions('idempotent', options)
+  const settings = resolveHttpOptions('idempotent', options, INNER_FORM)
   if (typeof fn !== 'function') {
     throw new InvalidOptionError(`idempotent(options, fn): fn must be a function; got ${show(fn)}.`)
   }

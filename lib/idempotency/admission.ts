@@ -1,5 +1,5 @@
 import { InvalidOptionError, StoreUnavailableError } from '../base/errors.ts'
-import { refuseUnknown, secondsOption, show } from '../base/guards.ts'
+import { refuseUnknown, secondsOption } from '../base/guards.ts'
 import { claimRecord } from '../engine/claim.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
@@ -13,6 +13,7 @@ import { NO_FINGERPRINT } from '../record/fingerprint.ts'
 import { fenceOf } from '../record/identity.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { RecordChange } from '../record/store.ts'
+import { checkMetadata } from './metadata.ts'
 
 /** Options of `acquire`. */
 export interface AcquireOptions {
@@ -54,7 +55,6 @@ export interface AdmittedKey {
   confirm(receipt?: unknown): Promise<'confirmed' | 'late'>
 }
 
-const MAX_METADATA_BYTES = 1_000
 /** How long the writes of a holder are retried, in ms. */
 const PATIENCE_MS = 10_000
 
@@ -147,7 +147,11 @@ function admitted(
         return 'confirmed'
       }
       if (clock.now() < leaseUntil) {
-        const encoded = await encodeOutcome(settings, { kind: 'value', value: receipt })
+        const encoded = await encodeOutcome(
+          settings,
+          { operationId: id, purpose: 'outcome' },
+          { kind: 'value', value: receipt },
+        )
         const outcome = await encoded.persist({ giveUpAtMs, expiresAt })
         const change: RecordChange = { status: 'COMPLETED', outcome, expiresAt, ...ended() }
         const item = await receiptItem(settings, record, { kind: 'confirmed', value: receipt }, giveUpAtMs)
@@ -167,17 +171,4 @@ function admitted(
       return 'late'
     },
   })
-}
-
-/** @throws InvalidOptionError when they are no small notes */
-export function checkMetadata(metadata: unknown): Readonly<Record<string, string>> | undefined {
-  if (metadata === undefined) return undefined
-  const entries = typeof metadata === 'object' && metadata !== null ? Object.entries(metadata) : undefined
-  const isText = entries?.every(([, value]) => typeof value === 'string' && value.isWellFormed())
-  if (entries === undefined || !isText || Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
-    throw new InvalidOptionError(
-      `metadata must be an object of strings, at most ${MAX_METADATA_BYTES} bytes in all; got ${show(metadata)}.`,
-    )
-  }
-  return Object.fromEntries(entries) as Record<string, string>
 }

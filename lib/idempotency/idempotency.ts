@@ -5,12 +5,17 @@ import { createEngine, type Engine } from '../engine/engine.ts'
 import { nameOperation, type RequestParts } from '../engine/request.ts'
 import type { Operation } from '../operation/operation.ts'
 import { type IdempotencyOptions, resolveOptions } from '../operation/options.ts'
-import { readReceipts } from '../outcome/receipts.ts'
-import { acquire, checkMetadata } from './admission.ts'
+import { lazily } from '../outcome/lazily.ts'
 import type { Idempotency, OperationName, RequestIdentity, RunRequest, RunResult, WrapOptions } from './api.ts'
+import { checkMetadata } from './metadata.ts'
 import { resultOf } from './result.ts'
-import { type Settlement, type SettleResult, settle } from './settle.ts'
-import { signal } from './signal.ts'
+import type { Settlement, SettleResult } from './settle.ts'
+
+/** What `run` and `wrap` do not need. */
+const admitting = /* @__PURE__ */ lazily(() => import('./admission.ts'))
+const settling = /* @__PURE__ */ lazily(() => import('./settle.ts'))
+const signalling = /* @__PURE__ */ lazily(() => import('./signal.ts'))
+const receipting = /* @__PURE__ */ lazily(() => import('../outcome/receipts.ts'))
 
 const ENGINE: unique symbol = Symbol.for('lambda-once.engine')
 
@@ -104,7 +109,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       )
     }
     refuseUnknown('settle', settlement, given)
-    return settle(settings, engine.report, nameOf('settle', operation).id, settlement)
+    const { id } = nameOf('settle', operation)
+    const { settle } = await settling()
+    return settle(settings, engine.report, id, settlement)
   }
 
   function nameOf(of: string, operation: OperationName): ReturnType<typeof nameOperation> {
@@ -117,13 +124,22 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     run,
     wrap,
     settle: settleOne,
-    signal: async (operation, payload, options = {}) =>
-      signal(settings, engine.report, nameOf('signal', operation).id, payload, options),
+    signal: async (operation, payload, options = {}) => {
+      const { id } = nameOf('signal', operation)
+      const { signal } = await signalling()
+      return signal(settings, engine.report, id, payload, options)
+    },
     acquire: async (name, options) => {
       const isName = typeof name === 'object' && name !== null && ('key' in name || 'scope' in name)
-      return acquire(settings, engine.report, nameOf('acquire', isName ? name : { key: name }), options)
+      const named = nameOf('acquire', isName ? name : { key: name })
+      const { acquire } = await admitting()
+      return acquire(settings, engine.report, named, options)
     },
-    receipts: async (operation) => readReceipts(settings, nameOf('receipts', operation).id),
+    receipts: async (operation) => {
+      const { id } = nameOf('receipts', operation)
+      const { readReceipts } = await receipting()
+      return readReceipts(settings, id)
+    },
   }
   Object.defineProperty(idempotency, ENGINE, { value: engine })
   return Object.freeze(idempotency)

@@ -1,5 +1,5 @@
 import { OutcomeUnstorableError } from '../base/errors.ts'
-import { continuationOf } from '../engine/redrive.ts'
+import { continuationOf } from '../engine/continuation.ts'
 import { unfinishedLifetime } from '../lease/lease.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
@@ -94,10 +94,11 @@ async function changeFor(
     const due = dueFrom(settings, id, recordDueAtMs({ status: 'RETRYABLE', takeover, attempt: 1 }, nowMs))
     return { ...common, ...due, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
   }
+  const of = { operationId: id, purpose: 'outcome' } as const
   const encoded =
     'error' in settlement
-      ? await encodeFailure(settings, settlement.error)
-      : await encodeOutcome(settings, { kind: 'value', value: settlement.value })
+      ? await encodeFailure(settings, of, settlement.error)
+      : await encodeOutcome(settings, of, { kind: 'value', value: settlement.value })
   const expiresAt = expiryAfter(nowMs, settings.retentionSeconds)
   const outcome = await encoded.persist({ giveUpAtMs: nowMs, expiresAt })
   if ('value' in settlement && outcome.kind === 'failure') throw new OutcomeUnstorableError(outcome.failure.message)

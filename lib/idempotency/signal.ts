@@ -1,14 +1,15 @@
 import { InvalidOptionError, StoreError } from '../base/errors.ts'
 import { refuseUnknown, show } from '../base/guards.ts'
-import { continuationOf } from '../engine/redrive.ts'
+import { continuationOf } from '../engine/continuation.ts'
 import { unfinishedLifetime } from '../lease/lease.ts'
 import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
-import { storeValue } from '../outcome/outcome.ts'
 import { backOff } from '../outcome/persist.ts'
+import { storeValue } from '../outcome/stored.ts'
 import { dueFrom, recordDueAtMs } from '../record/due.ts'
 import { countsAsAbsent, type OperationRecord, type StoredSignal } from '../record/record.ts'
 import type { RecordChange, StandingCondition } from '../record/store.ts'
+import type { ValueName } from '../record/value-codec.ts'
 
 /** What became of a signal. */
 export type SignalResult =
@@ -69,7 +70,8 @@ export async function signal(
       )
     }
     const lifetime = unfinishedLifetime(settings, seen.takeover, undefined)
-    stored ??= { id: signalId, atMs: nowMs, payload: await storeValue(settings, payload, lifetime) }
+    const name: ValueName = { operationId: id, purpose: 'signal', name: signalId }
+    stored ??= { id: signalId, atMs: nowMs, payload: await storeValue(settings, name, payload, lifetime) }
     if (await deliver(settings, seen, [...earlier, stored])) return delivered(seen)
     await backOff(settings, round)
   }

@@ -19,9 +19,16 @@ export interface LeaseWatch {
 }
 
 export function watchLease(clock: Clock, firstEndMs: number): LeaseWatch {
-  const controller = new AbortController()
   let endMs = firstEndMs
-  let stopped: AbortController | undefined
+  /** Made when somebody asks for the signal. */
+  let watched: { readonly end: AbortController; readonly stop: AbortController } | undefined
+  let reason: LeaseLostError | undefined
+  let isStopped = false
+
+  function end(why: LeaseLostError): void {
+    reason ??= why
+    watched?.end.abort(reason)
+  }
 
   async function watch(stop: AbortSignal): Promise<void> {
     for (;;) {
@@ -30,27 +37,30 @@ export function watchLease(clock: Clock, firstEndMs: number): LeaseWatch {
       await clock.wait(Math.min(leftMs, LONGEST_WAIT_MS), stop)
       if (stop.aborted) return
     }
-    controller.abort(new LeaseLostError('The time of this execution is about to run out.'))
+    end(new LeaseLostError('The time of this execution is about to run out.'))
+  }
+
+  function stop(): void {
+    isStopped = true
+    watched?.stop.abort()
   }
 
   return Object.freeze({
     get signal() {
-      if (stopped === undefined) {
-        stopped = new AbortController()
-        void watch(stopped.signal)
+      if (watched === undefined) {
+        watched = { end: new AbortController(), stop: new AbortController() }
+        if (reason !== undefined) watched.end.abort(reason)
+        else if (!isStopped) void watch(watched.stop.signal)
       }
-      return controller.signal
+      return watched.end.signal
     },
     moved(until: number) {
       endMs = until
     },
     lost() {
-      stopped?.abort()
-      controller.abort(new LeaseLostError())
+      stop()
+      end(new LeaseLostError())
     },
-    stop() {
-      stopped ??= new AbortController()
-      stopped.abort()
-    },
+    stop,
   })
 }

@@ -13,6 +13,7 @@ import type { Clock, NewId, Observer, Random } from '../base/ports.ts'
 import type { Disposition } from '../record/disposition.ts'
 import type { TakeoverPolicy } from '../record/record.ts'
 import type { Store } from '../record/store.ts'
+import { codecsOption, type ValueCodec } from '../record/value-codec.ts'
 import type { Operation } from './operation.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -98,6 +99,11 @@ export interface IdempotencyOptions {
    * @defaultValue for ever
    */
   readonly receiptRetentionSeconds?: number
+  /**
+   * Encodes every stored value, such as encryption does; a list decodes by all of them and encodes by the first.
+   * @defaultValue none
+   */
+  readonly codec?: ValueCodec | readonly ValueCodec[]
   /** Sees every event. */
   readonly observer?: Observer
   /** Follows every delivery, such as `openTelemetry(tracer)`. */
@@ -159,6 +165,7 @@ export interface Settings {
   readonly reconcilerShards: number
   readonly reconcilerRecovers: boolean
   readonly receiptRetentionSeconds: number | undefined
+  readonly codecs: readonly ValueCodec[]
   readonly observer: Observer | undefined
   readonly tracing: Tracing | undefined
   readonly clock: Clock
@@ -197,6 +204,7 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
       integerOption('reconcilerShards', options.reconcilerShards, 0, 1_000) ?? DEFAULTS.reconcilerShards,
     reconcilerRecovers: booleanOption('reconcilerRecovers', options.reconcilerRecovers) ?? DEFAULTS.reconcilerRecovers,
     receiptRetentionSeconds: seconds('receiptRetentionSeconds', 1),
+    codecs: codecsOption(options.codec),
     observer: functionOption('observer', options.observer),
     tracing: tracingOption(options.tracing),
     clock: clockOption(options.clock) ?? systemClock,
@@ -231,6 +239,7 @@ const OPTION_NAMES: readonly string[] = [
   'reconcilerShards',
   'reconcilerRecovers',
   'receiptRetentionSeconds',
+  'codec',
   'observer',
   'tracing',
   'clock',
@@ -238,8 +247,8 @@ const OPTION_NAMES: readonly string[] = [
   'random',
 ]
 
-/** Every method, by the type: a store that lacks one would fail in the middle of somebody's operation. */
-const STORE_METHODS: Readonly<Record<keyof Store, true>> = {
+/** Every method that a store must have, by the type: one that lacks it would fail in the middle of somebody's operation. */
+const STORE_METHODS: Readonly<Record<Exclude<keyof Store, 'grouped'>, true>> = {
   put: true,
   update: true,
   get: true,

@@ -3,10 +3,11 @@ import { systemClock } from '../base/clock.ts'
 import { isLambdaOnceError } from '../base/errors.ts'
 import { refuseUnknown, secondsOption } from '../base/guards.ts'
 import type { Clock } from '../base/ports.ts'
-import { decodeStored } from '../outcome/outcome.ts'
+import { decodeStored } from '../outcome/stored.ts'
 import { expiryAfter } from '../record/expiry.ts'
 import { TTL_ATTRIBUTE } from '../record/record.ts'
 import type { BesideItem, Store } from '../record/store.ts'
+import { codecsOption, type ValueCodec } from '../record/value-codec.ts'
 import type { OutboxEntry } from './message.ts'
 import { type FoundItem, readEntry } from './outbox-item.ts'
 import type { OutgoingMessage, SendResult } from './outgoing.ts'
@@ -27,6 +28,7 @@ export type DispatchResult =
 /** What dispatching works with. */
 export interface Dispatching {
   readonly store: Store
+  readonly codecs: readonly ValueCodec[]
   readonly sender: Sender
   readonly clock: Clock
   readonly dispatchedRetentionSeconds: number
@@ -40,6 +42,8 @@ export interface DispatchOptions {
    * @defaultValue 604800, a week
    */
   readonly dispatchedRetentionSeconds?: number
+  /** Decodes the message's body: what `createIdempotency` was given. @defaultValue none */
+  readonly codec?: ValueCodec | readonly ValueCodec[]
   /** Aborted: the message is not sent, or given up on its way. */
   readonly signal?: AbortSignal
   /** @defaultValue the system's clock */
@@ -68,11 +72,12 @@ export async function dispatchOne(
   item: BesideItem & { readonly id: string },
   options: DispatchOptions = {},
 ): Promise<DispatchResult> {
-  refuseUnknown('dispatchOne', options, ['dispatchedRetentionSeconds', 'signal', 'clock'])
+  refuseUnknown('dispatchOne', options, ['dispatchedRetentionSeconds', 'codec', 'signal', 'clock'])
   const { dispatchedRetentionSeconds, signal, clock = systemClock } = options
   const retentionSeconds = secondsOption('dispatchedRetentionSeconds', dispatchedRetentionSeconds, 0)
   const dispatching: Dispatching = {
     store,
+    codecs: codecsOption(options.codec),
     sender,
     clock,
     signal,
@@ -89,7 +94,7 @@ export async function dispatchAll(
   items: readonly FoundItem[],
 ): Promise<readonly DispatchResult[]> {
   const limit = pLimit(STORE_CALLS)
-  const readings = await limit.map(items, (item) => readMessage(dispatching.store, item))
+  const readings = await limit.map(items, (item) => readMessage(dispatching, item))
   const messages = readings.flatMap((reading) => (reading.kind === 'message' ? [reading.message] : []))
   const results = messages.length > 0 ? await dispatching.sender.send(messages, dispatching.signal) : []
   return limit.map(items, async (item, index): Promise<DispatchResult> => {
@@ -105,16 +110,17 @@ type Reading =
   | { readonly kind: 'overtaken' }
   | Exclude<SendResult, { kind: 'sent' }>
 
-async function readMessage(store: Store, { id, found }: FoundItem): Promise<Reading> {
+async function readMessage(reader: Dispatching, { id, found }: FoundItem): Promise<Reading> {
   if (found.kind === 'unreadable') return { kind: 'refused', reason: errorName(found.error) }
   if (found.entry.state === 'dispatched') return { kind: 'overtaken' }
   try {
-    const text = await decodeStored(store, found.entry.body)
+    const { body, messageId } = found.entry
+    const text = await decodeStored(reader, body, { operationId: id, purpose: 'message', name: messageId })
     if (typeof text !== 'string') return { kind: 'refused', reason: 'InvalidBody' }
     return { kind: 'message', message: outgoing(id, found.entry, text) }
   } catch (error) {
-    // Pieces that are lost do not come back; a store that does not answer may.
-    return isLambdaOnceError(error, 'OUTCOME_LOST')
+    // Pieces that are lost, or a codec that is not here, do not come back; a store that does not answer may.
+    return isLambdaOnceError(error) && !error.retryable && error.code !== 'STORE'
       ? { kind: 'refused', reason: error.name }
       : { kind: 'failed', error }
   }

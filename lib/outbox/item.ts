@@ -1,5 +1,5 @@
 import type { Settings } from '../operation/options.ts'
-import { type Lifetime, storeValue } from '../outcome/outcome.ts'
+import { type Lifetime, storeValue } from '../outcome/stored.ts'
 import { dueFrom } from '../record/due.ts'
 import { OUTBOX_PREFIX } from '../record/record.ts'
 import type { BesideItem } from '../record/store.ts'
@@ -20,7 +20,7 @@ export async function outboxItem(
   const entry: OutboxEntry = {
     messageId,
     to,
-    body: await storeValue(settings, text, lifetime),
+    body: await storeValue(settings, { operationId: id, purpose: 'message', name: messageId }, text, lifetime),
     ...(Object.keys(attributes).length > 0 && { attributes }),
     ...(groupId !== undefined && { groupId }),
     ...(notBeforeMs !== undefined && { notBeforeMs }),

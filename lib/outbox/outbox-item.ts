@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../base/errors.ts'
-import { show } from '../base/guards.ts'
+import { kindOf } from '../base/guards.ts'
 import type { OutboxTarget } from '../operation/commit-plan.ts'
 import type { StoredValue } from '../record/record.ts'
 import type { OutboxEntry } from './message.ts'
@@ -28,7 +28,7 @@ export function readEntry(attributes: unknown): FoundEntry {
 
 /** @throws InvalidInputError naming the attribute */
 function entryOf(attributes: unknown): OutboxEntry {
-  if (!isObject(attributes)) throw new InvalidInputError(`An outbox item has no content; it is ${show(attributes)}.`)
+  if (!isObject(attributes)) throw new InvalidInputError(`An outbox item has no content; it is ${kindOf(attributes)}.`)
   const { messageId, to, body, attributes: named, groupId, notBeforeMs, position, createdAtMs, state } = attributes
   return {
     messageId: text('messageId', messageId),
@@ -56,13 +56,15 @@ function targetOf(to: unknown): OutboxTarget {
 
 function bodyOf(body: unknown): StoredValue {
   if (isObject(body)) {
-    const { kind, text, bytes, partsId, count, length, sha256 } = body
-    if (kind === 'text' && isText(text)) return { kind, text }
-    if (kind === 'brotli' && bytes instanceof Uint8Array) return { kind, bytes }
+    const { kind, text, partsId, count, length, sha256, codec } = body
     // In the events of a stream, binary values are base64.
-    if (kind === 'brotli' && isText(bytes)) return { kind, bytes: Buffer.from(bytes, 'base64') }
+    const bytes = isText(body.bytes) ? Buffer.from(body.bytes, 'base64') : body.bytes
+    if ((kind === 'json' || kind === 'text') && isText(text)) return { kind, text }
+    if (kind === 'brotli' && bytes instanceof Uint8Array) return { kind, bytes }
+    if (kind === 'coded' && isText(codec) && bytes instanceof Uint8Array) return { kind, codec, bytes }
     if (kind === 'parts' && isText(partsId) && isText(sha256)) {
-      return { kind, partsId, count: number('body.count', count), length: number('body.length', length), sha256 }
+      const by = isText(codec) && { codec }
+      return { kind, partsId, count: number('body.count', count), length: number('body.length', length), sha256, ...by }
     }
   }
   throw wrong('body', body)
@@ -89,7 +91,7 @@ function number(name: string, value: unknown): number {
 }
 
 function wrong(name: string, value: unknown): InvalidInputError {
-  return new InvalidInputError(`An outbox item was not written by lambda-once: its ${name} is ${show(value)}.`)
+  return new InvalidInputError(`An outbox item was not written by lambda-once: its ${name} is ${kindOf(value)}.`)
 }
 
 function isText(value: unknown): value is string {

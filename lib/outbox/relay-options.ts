@@ -4,6 +4,7 @@ import { functionOption, refuseUnknown, secondsOption, show } from '../base/guar
 import type { Clock } from '../base/ports.ts'
 import type { OutboxTarget } from '../operation/commit-plan.ts'
 import type { Store } from '../record/store.ts'
+import { codecsOption, type ValueCodec } from '../record/value-codec.ts'
 import { DISPATCHED_RETENTION_SECONDS } from './dispatch.ts'
 import { createSender, type Sender } from './sender.ts'
 
@@ -36,6 +37,8 @@ export interface MessageName {
 export interface OutboxRelayOptions {
   /** The store whose table the stream belongs to. */
   readonly store: Store
+  /** Decodes the messages' bodies: what `createIdempotency` was given. @defaultValue none */
+  readonly codec?: ValueCodec | readonly ValueCodec[]
   /**
    * Sends the messages.
    * @defaultValue `createSender()`
@@ -71,6 +74,7 @@ export const RELAY_DEFAULTS: Readonly<{ dispatchedRetentionSeconds: number; dead
 /** Options after validation, with every default filled in. */
 export interface RelaySettings {
   readonly store: Store
+  readonly codecs: readonly ValueCodec[]
   readonly sender: Sender
   readonly dispatchedRetentionSeconds: number
   readonly deadlineMarginMs: number
@@ -95,6 +99,7 @@ export function resolveRelayOptions(options: OutboxRelayOptions): RelaySettings 
   const marginSeconds = secondsOption('deadlineMarginSeconds', options.deadlineMarginSeconds, 0)
   return Object.freeze({
     store,
+    codecs: codecsOption(options.codec),
     sender: sender ?? createSender({ clock }),
     dispatchedRetentionSeconds:
       secondsOption('dispatchedRetentionSeconds', options.dispatchedRetentionSeconds, 0) ?? dispatchedRetentionSeconds,
@@ -106,6 +111,7 @@ export function resolveRelayOptions(options: OutboxRelayOptions): RelaySettings 
 
 const OPTION_NAMES: readonly string[] = [
   'store',
+  'codec',
   'sender',
   'dispatchedRetentionSeconds',
   'deadlineMarginSeconds',

@@ -1,6 +1,6 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { InvalidEventError } from '../base/errors.ts'
-import { show } from '../base/guards.ts'
+import { kindOf, show } from '../base/guards.ts'
 import { OUTBOX_PREFIX } from '../record/record.ts'
 import { type FoundItem, readEntry } from './outbox-item.ts'
 
@@ -27,7 +27,7 @@ export function readStreamEvent(event: unknown): StreamReading {
   const records: unknown = isObject(event) ? event.Records : undefined
   if (!Array.isArray(records)) {
     throw new InvalidEventError(
-      `The event has no list of Records (got ${show(records)}): it does not come from a DynamoDB stream.`,
+      `The event has no list of Records (got ${kindOf(records)}): it does not come from a DynamoDB stream.`,
     )
   }
   const items = new Map<string, StreamedItem>()

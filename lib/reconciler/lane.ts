@@ -100,11 +100,11 @@ function againAfterMs({ sender }: ReconcilerSettings, turn: 'send' | 'retry'): n
 
 async function send(settings: ReconcilerSettings, id: string, item: BesideItem, againMs: number): Promise<Deed> {
   const { engine, sender } = settings
-  const { store, clock } = engine.settings
+  const { store, clock, codecs } = engine.settings
   // Out of the way first: what cannot be sent must not stand before all others for ever.
   if (!(await putOff(settings, id, item, againMs))) return 'skipped'
   if (sender === undefined) return 'beyond'
-  const { kind } = await dispatchOne(store, sender, { ...item, id }, { clock })
+  const { kind } = await dispatchOne(store, sender, { ...item, id }, { clock, codec: codecs })
   if (kind === 'dispatched') return 'sent'
   return kind === 'overtaken' ? 'skipped' : kind
 }

@@ -1,8 +1,7 @@
 import { isLambdaOnceError } from '../base/errors.ts'
 import { crashesOf } from '../engine/claim.ts'
 import type { Answer } from '../engine/engine.ts'
-import { redriveMessage } from '../engine/redrive.ts'
-import { decodeStored } from '../outcome/outcome.ts'
+import { readRedrive, redriveMessage } from '../engine/redrive.ts'
 import { patienceMs } from '../record/due.ts'
 import { unfinishedExpiry } from '../record/expiry.ts'
 import { hashOfParts } from '../record/identity.ts'
@@ -63,10 +62,10 @@ async function finish(settings: ReconcilerSettings, { id }: DueItem, remainingMs
   if (task === 'recover' && recover !== undefined) {
     let request: unknown
     try {
-      request = record.redrive && (await decodeStored(store, record.redrive.payload))
+      request = record.redrive && (await readRedrive(engine.settings, id, record.redrive))
     } catch (error) {
-      // It will not come back, and the record would be found first for ever.
-      if (isLambdaOnceError(error, 'OUTCOME_LOST'))
+      // It does not come back soon, if at all, and the record would be found first for ever.
+      if (isLambdaOnceError(error, 'OUTCOME_LOST') || isLambdaOnceError(error, 'OUTCOME_UNREADABLE'))
         await store.update(id, dueLater(record, clock.now(), RETRY_MS), seen)
       throw error
     }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { InvalidInputError } from '../base/errors.ts'
 
@@ -18,7 +18,7 @@ export function isSameRequest(stored: string, asked: string): boolean {
 
 /** SHA-256 of the bytes, as a versioned fingerprint. */
 export function fingerprintOf(bytes: string | Uint8Array): string {
-  return `${VERSION}:${createHash('sha256').update(bytes).digest('base64url')}`
+  return `${VERSION}:${hash('sha256', bytes, 'base64url')}`
 }
 
 /**

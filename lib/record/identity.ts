@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { InvalidKeyError, InvalidOptionError } from '../base/errors.ts'
 
 /** What a key may be made of. An array is one key of several parts. */
@@ -90,9 +90,8 @@ export function operationId(namespace: string, scope: readonly string[], key: Ke
 
 /** SHA-256 over length-prefixed parts, base64url. */
 export function hashOfParts(parts: readonly string[]): string {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest('base64url')
+  const text = parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('')
+  return hash('sha256', text, 'base64url')
 }
 
 /**

@@ -33,6 +33,7 @@ export class RetryError extends LambdaOnceError {
       cause: last,
       retryable: true,
     })
+    this.name = 'RetryError'
     this.reason = reason
     this.attempts = errors.length
     this.errors = errors

@@ -2,8 +2,11 @@ import { InvalidOptionError } from '../base/errors.ts'
 import type { Settings } from '../operation/options.ts'
 import type { StepContext, StepOptions } from '../operation/step-options.ts'
 import { isSuspension } from '../operation/suspension.ts'
+import { lazily } from '../outcome/lazily.ts'
 
-/** Calls the work of a step, and again where its options say so. Retries are loaded only by those who use them. */
+const retrying = /* @__PURE__ */ lazily(() => import('../retry/retry.ts'))
+
+/** Calls the work of a step, and again where its options say so. */
 export async function attemptStep<T>(
   { clock, random }: Pick<Settings, 'clock' | 'random'>,
   context: StepContext,
@@ -20,7 +23,7 @@ export async function attemptStep<T>(
   return value
 
   async function retried(given: NonNullable<StepOptions<T>['retry']>): Promise<T> {
-    const { retry } = await import('../retry/retry.ts')
+    const { retry } = await retrying()
     const ends = [context.signal, ...(given.signal ? [given.signal] : [])]
     const { idempotencyKey, attempt } = context
     return retry(({ signal }) => work({ idempotencyKey, attempt, signal }), {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { idempotent } from '../../lib/http/index.ts'
@@ -90,6 +91,24 @@ describe.each(Object.entries(SOURCES))('%s', (name, make) => {
     )
   })
 
+  test('a changed copy of a request never gets its answer, unless it asks for the same', async () => {
+    const perRun = 5
+    await fc.assert(
+      fc.asyncProperty(fc.array(mutations, { minLength: perRun, maxLength: perRun }), async (rounds) => {
+        const { ask } = consume(isAnonymous)
+        expect((await ask(event()))?.statusCode).toBe(201)
+        for (const changes of rounds) {
+          const given = mutated(event(), changes)
+          const answer = await ask(given)
+          if (answer === undefined || headerOf(answer, 'x-run') !== '1') continue
+          if (!isDeepStrictEqual(meaningOf(given), meaningOf(event())))
+            throw new Error('Another request got the answer.')
+        }
+      }),
+      { numRuns: Math.ceil(FUZZ_EVENTS / perRun / 4) },
+    )
+  })
+
   test('with the keys of all objects in another order, those of the body too, it is a repetition', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), async (value) => {
@@ -103,3 +122,33 @@ describe.each(Object.entries(SOURCES))('%s', (name, make) => {
     )
   })
 })
+
+/** What a request asks for and who asks, read without the toolkit. */
+function meaningOf(event: unknown): unknown {
+  const { httpMethod, path, rawPath, body, isBase64Encoded, requestContext, ...rest } = Object(event)
+  const { http, authorizer } = Object(requestContext)
+  const types = [rest.headers, rest.multiValueHeaders].flatMap((map) => texts({ type: Object(map)['content-type'] }))
+  return {
+    method: String(http?.method ?? httpMethod).toUpperCase(),
+    path: rawPath ?? path,
+    query: rest.rawQueryString ?? texts(rest.multiValueQueryStringParameters ?? rest.queryStringParameters),
+    type: types[0]?.[1],
+    body: parsed(isBase64Encoded === true ? Buffer.from(String(body), 'base64').toString() : body),
+    who: [authorizer?.jwt?.claims?.sub, authorizer?.claims?.sub, authorizer?.iam?.userArn],
+  }
+}
+
+/** Names and values; a gateway has no others than texts. */
+function texts(map: unknown): string[][] {
+  return Object.entries(Object(map)).flatMap(([name, value]) =>
+    [value].flat().flatMap((item) => (item === undefined || typeof item === 'object' ? [] : [[name, String(item)]])),
+  )
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return text
+  }
+}

@@ -8,7 +8,7 @@ import validator from '@middy/validator'
 import type { Context } from 'aws-lambda'
 import middy6 from 'middy6'
 import { describe, expect, test } from 'vitest'
-import { idempotentHttp } from '../../lib/http/index.ts'
+import { idempotent, idempotentHttp } from '../../lib/http/index.ts'
 import { albEvent, httpEvent, lambdaContext, restEvent, urlEvent } from './events.ts'
 import { type Answered, headerOf, setUp, unmarked } from './harness.ts'
 
@@ -30,6 +30,13 @@ const NAMES = Object.keys(OTHERS) as Name[]
 
 /** The parser in front: what the validator sees is parsed. */
 const isOrder = Object.assign((event: { body: unknown }) => typeof event.body === 'object', { errors: [] })
+
+const SINGLE_VALUE = [
+  ['REST', restEvent],
+  ['HTTP', httpEvent],
+  ['Function URL', urlEvent],
+  ['ALB', albEvent],
+] as const
 
 const MIDDY = { 'Middy 7': middy7, 'Middy 6': middy6 as unknown as typeof middy7 }
 
@@ -63,12 +70,7 @@ describe.each(Object.entries(MIDDY))('on %s', (_name, middy) => {
   const created = () => ({ statusCode: 201, body: { id: 1 } })
   const plain = () => ({ statusCode: 201, headers: { 'Content-Type': 'application/json' }, body: '{"id":1}' })
 
-  test.each([
-    ['REST', restEvent],
-    ['HTTP', httpEvent],
-    ['Function URL', urlEvent],
-    ['ALB', albEvent],
-  ])('first of all of them, its replay is the first answer: %s', async (_source, make) => {
+  test.each(SINGLE_VALUE)('first of all of them, its replay is the first answer: %s', async (_source, make) => {
     const { serve, runs } = served([], NAMES, created)
     const first = await serve(make())
     const replay = await serve(make())
@@ -94,6 +96,55 @@ describe.each(Object.entries(MIDDY))('on %s', (_name, middy) => {
     expect([first.statusCode, replay.statusCode, runs()]).toEqual([201, 201, 1])
     // What those outside add is added to the first answer only: a value returned by `before` skips their `after`.
     expect(headerOf(replay, 'Idempotent-Replayed')).toBe('true')
+  })
+
+  // Middy's own middlewares know nothing of multi-value headers.
+  describe.each(SINGLE_VALUE)('inside the chain, around the handler: %s', (_source, make) => {
+    function inside(names: readonly Name[], fn: () => unknown) {
+      const { options } = setUp({ anonymous: true })
+      let runs = 0
+      const around = idempotent(options, () => {
+        runs += 1
+        return fn()
+      })
+      const handler = middy()
+        .use(names.map((name) => OTHERS[name]()) as middy7.MiddlewareObj[])
+        .handler(around as never) as unknown as (event: unknown, context: Context) => Promise<Answered>
+      return { runs: () => runs, serve: (event: unknown) => handler(event, lambdaContext()) }
+    }
+
+    test.each<[string, readonly Name[]]>([
+      ['all of them', NAMES],
+      [
+        'all of them, the other way round',
+        ['response serializer', 'security headers', 'JSON parser', 'validator', 'error handler', 'cors'],
+      ],
+      ...NAMES.filter((name) => name !== 'validator').map((name): [string, readonly Name[]] => [name, [name]]),
+    ])('a replay is the first answer, with %s', async (_names, names) => {
+      for (const fn of [
+        created,
+        plain,
+        () => ({ statusCode: 200, body: ['a', null] }),
+        () => ({ statusCode: 200, body: 'a' }),
+      ]) {
+        const { serve, runs } = inside(names, fn)
+        const first = await serve(make())
+        const replay = await serve(make())
+        expect(headerOf(replay, 'Idempotent-Replayed')).toBe('true')
+        // The marker needs a place, which a response without headers does not have.
+        expect(comparable(replay)).toEqual({ headers: {}, ...comparable(first) })
+        expect(runs()).toBe(1)
+      }
+    })
+
+    test('a failure is answered as the chain makes it, both times', async () => {
+      const { serve, runs } = inside(['cors', 'security headers', 'error handler'], () => {
+        throw Object.assign(new Error('No such item.'), { statusCode: 404, expose: true })
+      })
+      const [first, replay] = [await serve(make()), await serve(make())]
+      expect([first.statusCode, replay.statusCode, runs()]).toEqual([404, 404, 1])
+      expect(headerOf(replay, 'Access-Control-Allow-Origin')).toBe(headerOf(first, 'Access-Control-Allow-Origin'))
+    })
   })
 
   test('behind all of them, the order of a body’s keys does not matter although it was parsed before', async () => {

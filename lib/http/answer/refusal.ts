@@ -48,7 +48,10 @@ function refusedAs(
     case 'invalid-key':
       return problem(shape, refusal.kind, { detail: refusal.why })
     case 'outcome-lost':
-      return problem(shape, 'outcome-not-kept')
+      // It is there, and its codec may be able to read it later.
+      return fieldsOf(refusal.error).retryable === true
+        ? problem(shape, 'try-again', { retryAfterMs: STORE_RETRY_AFTER_MS })
+        : problem(shape, 'outcome-not-kept')
     case 'mismatch':
       return problem(shape, 'key-reused')
     case 'unknown':
@@ -90,10 +93,10 @@ async function replayAnswer(
   outcome: Outcome,
   operationId: string,
 ): Promise<HttpAnswer> {
-  const { refresh } = settings
+  const { refresh, inner } = settings
   const { shape, event } = asked
   const stored = storedAnswer(settings, asked, outcome, operationId)
-  if (outcome.kind === 'failure' || refresh === undefined) return replayOf(shape, stored)
+  if (outcome.kind === 'failure' || refresh === undefined) return (inner?.replayOf ?? replayOf)(shape, stored)
   const refreshed = wireResponse(shape, await refresh(stored, event))
   return replayOf(shape, { ...refreshed, ...(stored.stripped && { stripped: stored.stripped }) })
 }
@@ -122,7 +125,7 @@ export function committedForm(
   try {
     const response: unknown = render === undefined ? value : render(value, event)
     refusePromise('render', [response])
-    return storedForm(settings, wireResponse(shape, response))
+    return storedForm(settings, wireResponse(shape, response), response)
   } catch (error) {
     if (render !== undefined) engine.report({ type: 'hook-failed', hook: 'render', error }, operationId)
     return undefined

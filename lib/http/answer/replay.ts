@@ -10,14 +10,24 @@ import { type HttpAnswer, isStatus } from './wire.ts'
 export interface StoredResponse extends HttpAnswer {
   /** Names of the headers that were not stored, in lower case. Absent: none. */
   stripped?: string[]
+  /** The body was given as a value, and is its JSON. */
+  isJson?: true
 }
 
 /** Marks a replay; browsers see it when the response is meant for another origin. */
 export const REPLAYED_HEADER = 'Idempotent-Replayed'
 
-/** @throws OutcomeUnstorableError when it lost headers and such responses are not to be stored. */
-export function storedForm({ isStripped, isMarked }: HttpSettings, response: HttpAnswer): StoredResponse {
-  const { response: kept, removed } = withoutHeaders(response, isStripped)
+/**
+ * What is stored of a response that was `given` so.
+ * @throws OutcomeUnstorableError when it lost headers and such responses are not to be stored.
+ */
+export function storedForm(
+  { isStripped, isMarked, inner }: HttpSettings,
+  response: HttpAnswer,
+  given?: unknown,
+): StoredResponse {
+  const { response: bare, removed } = withoutHeaders(response, isStripped)
+  const kept = inner?.isJson(given) ? { ...bare, isJson: true as const } : bare
   if (removed.length === 0) return kept
   if (isMarked) return { ...kept, stripped: [...removed] }
   throw new OutcomeUnstorableError(
@@ -31,7 +41,7 @@ export function storedForm({ isStripped, isMarked }: HttpSettings, response: Htt
  * One function may serve several sources, so a repetition may come through another one than the first request.
  */
 export function replayOf(shape: Shape, stored: StoredResponse): HttpAnswer {
-  const { stripped, ...response } = stored
+  const { stripped, isJson: _, ...response } = stored
   const marker = stripped ? `true; stripped="${stripped.join(' ')}"` : 'true'
   return withHeaders(shape, fitted(shape, response), [[REPLAYED_HEADER, marker], ...exposure(response)])
 }

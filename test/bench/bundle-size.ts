@@ -1,15 +1,27 @@
-import { build } from 'esbuild'
+import { bundleSize } from './cold/bundle.ts'
+import { BASE } from './cold/functions.ts'
 
-/** What a function that uses DynamoDB and Middy has in its bundle anyway. */
-const BASE = `
-  import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-  import { DynamoDBDocumentClient, BatchGetCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-  import { unmarshall } from '@aws-sdk/util-dynamodb'
-  import middy from '@middy/core'
-  export const base = [DynamoDBClient, DynamoDBDocumentClient, BatchGetCommand, GetCommand, PutCommand, UpdateCommand, unmarshall, middy]
-`
+/** Exactly the public entry points that a function may bundle, each with all it exports. */
+const ENTRY_POINTS = {
+  '.': './lib/index.ts',
+  './http': './lib/http/index.ts',
+  './batch': './lib/batch/index.ts',
+  './event': './lib/event/index.ts',
+  './keys': './lib/keys/index.ts',
+  './dynamodb': './lib/dynamodb/index.ts',
+  './cache': './lib/cache/index.ts',
+  './memory': './lib/memory/index.ts',
+  './retry': './lib/retry/index.ts',
+  './order': './lib/order/index.ts',
+  './outbox': './lib/outbox/index.ts',
+  './reconciler': './lib/reconciler/index.ts',
+  './testing': './lib/testing/index.ts',
+  './observability': './lib/observability/index.ts',
+  './observability/opentelemetry': './lib/observability/opentelemetry/index.ts',
+  './powertools': './lib/powertools/index.ts',
+}
 
-const ENTRIES = {
+const TOGETHER = {
   'HTTP middleware': `
     export { idempotentHttp } from './lib/http/index.ts'`,
   'batch middleware': `
@@ -27,26 +39,37 @@ const ENTRIES = {
     export { dynamoStore } from './lib/dynamodb/index.ts'`,
 }
 
-/** How many minified bytes each entry adds to a bundle that already has the SDK and Middy. */
-export async function bundleSizes(root: string): Promise<{ readonly entry: string; readonly bytes: number }[]> {
-  const base = await minifiedBytes(BASE, root)
-  const sizes: { entry: string; bytes: number }[] = []
-  for (const [entry, code] of Object.entries(ENTRIES)) {
-    sizes.push({ entry, bytes: (await minifiedBytes(BASE + code, root)) - base })
-  }
-  return sizes
+/** The clients of the relay's targets, each loaded when it is needed first: what they weigh is the SDK's. */
+const TARGETS = `
+  export const targets = [
+    () => import('@aws-sdk/client-sqs'),
+    () => import('@aws-sdk/client-sns'),
+    () => import('@aws-sdk/client-eventbridge'),
+    () => import('@aws-sdk/client-lambda'),
+  ]
+`
+const SENDING: readonly string[] = ['./outbox', './reconciler']
+
+/** What an entry adds to a bundle that already has the SDK and Middy, minified. */
+export interface EntrySize {
+  readonly entry: string
+  /** To a bundle of one file, in bytes. */
+  readonly bytes: number
+  /** To what is loaded before the first invocation, where the bundle is split at `import()`, in bytes. */
+  readonly first: number
 }
 
-async function minifiedBytes(contents: string, root: string): Promise<number> {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: root, loader: 'ts' },
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    mainFields: ['module', 'main'],
-  })
-  return outputFiles[0]?.contents.length ?? 0
+/** What each entry point adds by itself, and those that are used together. */
+export async function bundleSizes(): Promise<EntrySize[]> {
+  const alone = Object.entries(ENTRY_POINTS).map(([entry, file]) => [entry, `export * from '${file}'`] as const)
+  const base = await bundleSize(BASE)
+  const sending = await bundleSize(BASE + TARGETS)
+  const sizes: EntrySize[] = []
+  for (const [entry, code] of [...alone, ...Object.entries(TOGETHER)]) {
+    const isSending = SENDING.includes(entry)
+    const { whole, first } = await bundleSize(`${BASE}${isSending ? TARGETS : ''}\n${code}`)
+    const without = isSending ? sending : base
+    sizes.push({ entry, bytes: whole - without.whole, first: first - without.first })
+  }
+  return sizes
 }

@@ -21,6 +21,8 @@ export interface KillTarget {
   readonly doneBy?: number
   /** Whether every kill is meant for a moment, not only every other one. @defaultValue false */
   readonly alwaysAimed?: boolean
+  /** How much of the run is over, 0–1, when a kill no longer waits for its moment: soon there is no work. @defaultValue 1 */
+  readonly pickyUntil?: number
 }
 
 /** Options of {@link startKiller}. */
@@ -71,7 +73,7 @@ export function startKiller(options: KillerOptions): Killer {
     })
 
   const hunt = async (target: KillTarget, quota: number): Promise<void> => {
-    const { name, doneBy = DONE_BY, alwaysAimed = false } = target
+    const { name, doneBy = DONE_BY, alwaysAimed = false, pickyUntil = 1 } = target
     let done = 0
     let aimMs = LONGEST_AIM_MS
     let waitingSinceMs: number | undefined
@@ -80,7 +82,8 @@ export function startKiller(options: KillerOptions): Killer {
       const fair = isDue ? fairVictims(target) : []
       if (fair.length > 0) waitingSinceMs ??= Date.now()
       const isAimed = alwaysAimed || done % 2 === 0
-      const isPicky = isAimed && waitingSinceMs !== undefined && Date.now() - waitingSinceMs < PATIENCE_MS
+      const isEarly = pickyUntil === 1 || options.progress() < pickyUntil
+      const isPicky = isAimed && isEarly && waitingSinceMs !== undefined && Date.now() - waitingSinceMs < PATIENCE_MS
       const { chosen, isNow } = await choose(name, fair, isPicky ? done : undefined)
       if (chosen === undefined) {
         await sleep(LOOK_EVERY_MS)

@@ -112,7 +112,11 @@ function findKillTargets(names: readonly PartName[], { functions }: Roles, platf
     const processes = definition && platform.processesOf(definition.name)
     if (processes === undefined) throw new Error(`--kill ${name}: the template has no such function`)
     // Abandoned orders are among the first of a run, and only in these a kill is one that no client repairs.
-    return { name, processes, ...(name === 'orders-api' && { doneBy: ABANDONED_SHARE / 5, alwaysAimed: true }) }
+    return {
+      name,
+      processes,
+      ...(name === 'orders-api' && { doneBy: ABANDONED_SHARE / 5, alwaysAimed: true, pickyUntil: 0.4 }),
+    }
   })
 }
 

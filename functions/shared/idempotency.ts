@@ -42,8 +42,6 @@ export function idempotencyIn(
     store,
     namespace,
     retentionSeconds,
-    // A message waits in the dead-letter queue as long as this; what its operation has already done must wait with it.
-    unfinishedRetentionSeconds: retentionSeconds,
     relay: true,
     reconcilerShards,
     observer: logEvent,

@@ -6,7 +6,7 @@ import type { Report } from '../operation/report.ts'
 import { encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
 import { isSettleable } from '../record/decide.ts'
 import { dueFrom, recordDueAtMs } from '../record/due.ts'
-import { expiryAfter, TOMBSTONE_SECONDS, unfinishedExpiry } from '../record/expiry.ts'
+import { expiryAfter, keptExpiry, TOMBSTONE_SECONDS, unfinishedExpiry } from '../record/expiry.ts'
 import { countsAsAbsent, type OperationRecord, type StepRecord } from '../record/record.ts'
 import type { RecordChange } from '../record/store.ts'
 
@@ -63,7 +63,7 @@ async function write(settings: Settings, seen: OperationRecord, change: RecordCh
 
 async function changeFor(
   settings: Settings,
-  { id, takeover, steps, isAdmission }: OperationRecord,
+  { id, takeover, steps, isAdmission, expiresAt: before }: OperationRecord,
   settlement: Settlement,
 ): Promise<RecordChange> {
   const nowMs = settings.clock.now()
@@ -90,7 +90,8 @@ async function changeFor(
   if ('rerun' in settlement) {
     // A start mark would only make the operation unknown again: the operator has just said what became of it.
     const kept = Object.entries(steps).filter(([, step]: [string, StepRecord]) => step.kind !== 'started')
-    const expiresAt = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs })
+    const own = unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs })
+    const expiresAt = keptExpiry(own, before)
     const due = dueFrom(settings, id, recordDueAtMs({ status: 'RETRYABLE', takeover, attempt: 1 }, nowMs))
     return { ...common, ...due, status: 'RETRYABLE', expiresAt, steps: Object.fromEntries(kept), crashes: 0 }
   }

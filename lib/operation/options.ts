@@ -30,7 +30,7 @@ export interface IdempotencyOptions {
   readonly retentionSeconds?: number
   /**
    * How long an unfinished operation is kept, in seconds, counted from its last write.
-   * @defaultValue 1 209 600 (14 days)
+   * @defaultValue 1 209 600 (14 days), or `retentionSeconds` when that is longer
    */
   readonly unfinishedRetentionSeconds?: number
   /**
@@ -184,11 +184,14 @@ export function resolveOptions(options: IdempotencyOptions): Settings {
   }
   const seconds = (name: SecondsOption, low: number): number | undefined => secondsOption(name, options[name], low)
   const leaseSeconds = seconds('leaseSeconds', 1)
+  const retentionSeconds = seconds('retentionSeconds', 1) ?? DEFAULTS.retentionSeconds
   return Object.freeze({
     store: storeOption(options.store),
     namespace,
-    retentionSeconds: seconds('retentionSeconds', 1) ?? DEFAULTS.retentionSeconds,
-    unfinishedRetentionSeconds: seconds('unfinishedRetentionSeconds', 1) ?? DEFAULTS.unfinishedRetentionSeconds,
+    retentionSeconds,
+    // What is finished is kept until its message can no longer come; what is half done must wait as long.
+    unfinishedRetentionSeconds:
+      seconds('unfinishedRetentionSeconds', 1) ?? Math.max(DEFAULTS.unfinishedRetentionSeconds, retentionSeconds),
     leaseMs: leaseSeconds === undefined ? undefined : leaseSeconds * 1000,
     leaseWithoutDeadlineMs: DEFAULTS.leaseWithoutDeadlineSeconds * 1000,
     leaseMarginMs: (seconds('leaseMarginSeconds', 0) ?? DEFAULTS.leaseMarginSeconds) * 1000,

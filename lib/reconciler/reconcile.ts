@@ -3,7 +3,7 @@ import { crashesOf } from '../engine/claim.ts'
 import type { Answer } from '../engine/engine.ts'
 import { readRedrive, redriveMessage } from '../engine/redrive.ts'
 import { patienceMs } from '../record/due.ts'
-import { unfinishedExpiry } from '../record/expiry.ts'
+import { keptExpiry, unfinishedExpiry } from '../record/expiry.ts'
 import { hashOfParts } from '../record/identity.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { DueItem, RecordChange, StandingCondition } from '../record/store.ts'
@@ -126,7 +126,10 @@ async function redrive({ engine, sender }: ReconcilerSettings, record: Operation
     ...dueLater(record, nowMs, Math.max(ARRIVAL_MS, patienceMs(record))),
     status: 'RETRYABLE',
     leaseUntil: undefined,
-    expiresAt: unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs }),
+    expiresAt: keptExpiry(
+      unfinishedExpiry(settings.unfinishedRetentionSeconds, { takeover, nowMs, leaseUntil: nowMs }),
+      record.expiresAt,
+    ),
     ...(crashes > 0 && { crashes }),
     resumeAtMs: undefined,
     continuation: undefined,

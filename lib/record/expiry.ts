@@ -19,3 +19,11 @@ export function unfinishedExpiry(
   if (takeover === 'never') return undefined
   return Math.max(expiryAfter(nowMs, retentionSeconds), expiryAfter(leaseUntil, 1))
 }
+
+/**
+ * The same for an act on a record that somebody else has written, by other options perhaps: never earlier than it was.
+ * One that was never to expire (an unknown outcome) is as any other from then on.
+ */
+export function keptExpiry(expiresAt: number | undefined, before: number | undefined): number | undefined {
+  return expiresAt === undefined || before === undefined ? expiresAt : Math.max(expiresAt, before)
+}

@@ -1,33 +1,102 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { BATCH_DEFAULTS } from '../../lib/batch/options.ts'
+import { CACHE_DEFAULTS } from '../../lib/cache/cached-store.ts'
+import { HTTP_DEFAULTS } from '../../lib/http/options.ts'
 import { DEFAULTS } from '../../lib/index.ts'
+import { RELAY_DEFAULTS } from '../../lib/outbox/relay-options.ts'
+import { RECONCILER_DEFAULTS } from '../../lib/reconciler/options.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 
-/** The rows of the table of options: a name and its default as it is written. */
-const rows = new Map(
-  [...read('docs/options.md').matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, name = '', value = '']) => [
-    name,
-    value.trim(),
-  ]),
-)
+/** The rows of a table of options: a name and its default as it is written. */
+function optionsIn(page: string, from = ''): ReadonlyMap<string, string> {
+  const [section = ''] = read(page)
+    .slice(Math.max(0, read(page).indexOf(from)))
+    .split(/^## (?!Options)/m)
+  const rows = section.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)
+  return new Map([...rows].map(([, name = '', value = '']) => [name, value.trim()]))
+}
 
-describe('the table of options', () => {
-  test.each(Object.entries(DEFAULTS).filter(([name]) => name !== 'leaseWithoutDeadlineSeconds'))(
-    'has the true default of %s',
-    (name, value) => {
-      expect(rows.get(name)).toBe(String(value))
-    },
+/** The options that an interface of the code has. */
+function optionsOf(file: string, ...names: readonly string[]): Set<string> {
+  const bodies = names.map(
+    (name) => read(file).match(new RegExp(`interface ${name}\\b.*?\\{\\n(.*?)\\n\\}`, 's'))?.[1] ?? '',
   )
+  return new Set(bodies.flatMap((body) => [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name)))
+}
+
+const { leaseWithoutDeadlineSeconds: _, ...defaults } = DEFAULTS
+const batch = ['CommonBatchOptions', 'ParsedBatchOptions', 'ValidatedBatchOptions']
+
+describe.each([
+  {
+    of: 'createIdempotency',
+    rows: optionsIn('docs/options.md'),
+    defaults,
+    options: optionsOf('lib/operation/options.ts', 'IdempotencyOptions'),
+    ports: ['clock', 'newId', 'random'],
+  },
+  {
+    of: 'idempotentHttp',
+    rows: optionsIn('docs/http.md', '## Options'),
+    defaults: HTTP_DEFAULTS,
+    options: optionsOf('lib/http/options.ts', 'IdempotentHttpOptions'),
+  },
+  {
+    of: 'idempotentBatch',
+    rows: optionsIn('docs/sqs.md', '## Options'),
+    defaults: BATCH_DEFAULTS,
+    options: optionsOf('lib/batch/options.ts', ...batch),
+  },
+  {
+    of: 'outboxRelay',
+    rows: optionsIn('docs/outbox.md', 'The relay is a function'),
+    defaults: RELAY_DEFAULTS,
+    options: optionsOf('lib/outbox/relay-options.ts', 'OutboxRelayOptions'),
+    ports: ['clock'],
+  },
+  {
+    of: 'reconciler',
+    rows: optionsIn('docs/reconciler.md', '| option |'),
+    defaults: RECONCILER_DEFAULTS,
+    options: optionsOf('lib/reconciler/options.ts', 'ReconcilerOptions'),
+  },
+  {
+    of: 'cachedStore',
+    rows: optionsIn('docs/cache.md'),
+    defaults: CACHE_DEFAULTS,
+    options: optionsOf('lib/cache/cached-store.ts', 'CachedStoreOptions'),
+  },
+  {
+    of: 'idempotentEvent',
+    rows: optionsIn('docs/eventbridge.md', '## Options'),
+    defaults: {},
+    options: optionsOf('lib/event/options.ts', 'IdempotentEventOptions'),
+  },
+])('the table of options of $of', ({ rows, defaults: given, options, ports = [] }) => {
+  test('has the true defaults', () => {
+    const written = Object.fromEntries(Object.keys(given).map((name) => [name, rows.get(name)]))
+    const actual = Object.entries(given).map(([name, value]) => [name, [value].flat().join(', ')])
+    expect(written).toEqual(Object.fromEntries(actual))
+  })
 
   test('has every option but the ports', () => {
-    const [, body = ''] = read('lib/operation/options.ts').match(/interface IdempotencyOptions \{\n(.*?)\n\}/s) ?? []
-    const options = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name)
-    const ports = ['clock', 'newId', 'random']
-    expect(options.length).toBeGreaterThan(15)
-    expect([...rows.keys()].sort()).toEqual(options.filter((name) => !ports.includes(name)).sort())
+    expect(options.size).toBeGreaterThan(2)
+    expect([...rows.keys()].sort()).toEqual([...options].filter((name) => !ports.includes(name)).sort())
   })
+})
+
+test('the page of errors has every code and no other', () => {
+  const [, union = ''] = read('lib/base/errors.ts').match(/type ErrorCode =\n(.*?)\n\n/s) ?? []
+  const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code)
+  const table = read('docs/errors.md').split('## Every code')[1] ?? ''
+  const named = [...table.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \|/gm)].flatMap(([, list = '']) =>
+    [...list.matchAll(/\w+/g)].map(([code]) => code),
+  )
+  expect(codes.length).toBeGreaterThan(20)
+  expect(named.sort()).toEqual(codes.sort())
 })
 
 const pages = [

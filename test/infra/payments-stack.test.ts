@@ -200,7 +200,7 @@ describe('permissions', () => {
       grantsOf('OutboxRelay')
     expect({ OutboxRelayLogs, IdempotencyTable, Payments, PaidOrders, OutboxRelayDeadLetters }).toEqual({
       OutboxRelayLogs: logs,
-      IdempotencyTable: ['dynamodb:UpdateItem'],
+      IdempotencyTable: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
       Payments: ['sqs:SendMessage'],
       PaidOrders: ['sqs:SendMessage'],
       OutboxRelayDeadLetters: ['sqs:SendMessage'],

@@ -112,7 +112,7 @@ async function runCommit(make: Path['make'], ownTable: string): Promise<void> {
         { Delete: at('delete') },
         { ConditionCheck: { ...at('check'), ConditionExpression: 'attribute_not_exists(pk)' } },
       ],
-      messages: [{ to: QUEUE, body: { paid: true } }],
+      messages: [{ to: QUEUE, body: { paid: true, statement: randomBytes(3_000).toString('base64') } }],
       receipt: { evidence: 'seen' },
     }),
   )

@@ -56,8 +56,8 @@ export const OPERATOR_INDEX_ACTIONS: readonly string[] = ['dynamodb:Query', 'dyn
 /** Acts change a record; a large value is put beside it first. */
 export const OPERATOR_WRITE_ACTIONS: readonly string[] = ['dynamodb:PutItem', 'dynamodb:UpdateItem']
 
-/** A relay only marks what it has sent, or could not send. */
-export const RELAY_ACTIONS: readonly string[] = ['dynamodb:UpdateItem']
+/** A relay reads a large body, which lies in parts, and marks what it has sent, or could not send. */
+export const RELAY_ACTIONS: readonly string[] = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem']
 
 /** What Lambda does to read a stream for a function. */
 export const STREAM_ACTIONS: readonly string[] = [

@@ -17,8 +17,9 @@ const LONGEST_INVOCATION_MS = 900_000
  */
 export function isUsable({ record, atMs }: Known, { nowMs, clockSkewMs }: Moment, maxAgeMs: number): boolean {
   if (record.status !== 'COMPLETED' && record.status !== 'FAILED') return false
-  if (nowMs - atMs >= maxAgeMs || isExpired(record, nowMs + clockSkewMs)) return false
+  // Of a clock that was set back, nobody knows how long ago that is.
+  if (nowMs < atMs || nowMs - atMs >= maxAgeMs || isExpired(record, nowMs + clockSkewMs)) return false
   // The process that has committed may be about to add the response that its caller got.
   const isFinal = record.commitId === undefined || record.wire !== undefined
-  return isFinal || nowMs - record.updatedAtMs > LONGEST_INVOCATION_MS
+  return isFinal || nowMs - record.updatedAtMs > LONGEST_INVOCATION_MS + clockSkewMs
 }

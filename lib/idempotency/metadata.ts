@@ -7,10 +7,13 @@ const MAX_METADATA_BYTES = 1_000
 export function checkMetadata(metadata: unknown): Readonly<Record<string, string>> | undefined {
   if (metadata === undefined) return undefined
   const entries = typeof metadata === 'object' && metadata !== null ? Object.entries(metadata) : undefined
-  const isText = entries?.every(([, value]) => typeof value === 'string' && value.isWellFormed())
+  // The SDK reads no item that has a field named "__proto__".
+  const isText = entries?.every(
+    ([name, value]) => name !== '__proto__' && typeof value === 'string' && value.isWellFormed(),
+  )
   if (entries === undefined || !isText || Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
     throw new InvalidOptionError(
-      `metadata must be an object of strings, at most ${MAX_METADATA_BYTES} bytes in all; got ${show(metadata)}.`,
+      `metadata must be an object of strings, none named "__proto__", at most ${MAX_METADATA_BYTES} bytes in all; got ${show(metadata)}.`,
     )
   }
   return Object.fromEntries(entries) as Record<string, string>

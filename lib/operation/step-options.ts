@@ -55,9 +55,11 @@ const MAX_NAME_BYTES = 64
 
 /** @throws InvalidOptionError naming what is wrong */
 export function checkStep<T>(name: unknown, work: unknown, options: StepOptions<T>): void {
-  if (typeof name !== 'string' || !name.isWellFormed() || name === '' || Buffer.byteLength(name) > MAX_NAME_BYTES) {
+  const isText = typeof name === 'string' && name.isWellFormed() && name !== ''
+  // The SDK reads no item that has a field of this name.
+  if (!isText || name === '__proto__' || Buffer.byteLength(name) > MAX_NAME_BYTES) {
     throw new InvalidOptionError(
-      `step(name): name must be a string of 1 to ${MAX_NAME_BYTES} bytes, the same in every attempt; got ${show(name)}.`,
+      `step(name): name must be a string of 1 to ${MAX_NAME_BYTES} bytes, the same in every attempt, and not "__proto__"; got ${show(name)}.`,
     )
   }
   if (typeof work !== 'function') {

@@ -159,7 +159,14 @@ function attributesOf(
 /** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html */
 function isAttributeName(name: string): boolean {
   const isOwn = OWN_ATTRIBUTES.some((own) => own.toLowerCase() === name.toLowerCase())
-  return !isOwn && name.length <= 256 && /^[\w-]+(\.[\w-]+)*$/.test(name) && !/^(aws|amazon)\./i.test(name)
+  // The SDK reads no item that has a field named "__proto__".
+  return (
+    !isOwn &&
+    name !== '__proto__' &&
+    name.length <= 256 &&
+    /^[\w-]+(\.[\w-]+)*$/.test(name) &&
+    !/^(aws|amazon)\./i.test(name)
+  )
 }
 
 function delayOf(at: string, { delaySeconds, to }: OutboxMessage): number {

@@ -12,6 +12,8 @@ export interface PowertoolsRecords<P> {
   /**
    * Does the work of an operation, unless the other version has done it or is doing it: to be called in the work, before
    * anything else.
+   * Work that gives up has to throw, as with `NoEffectError`: what it returns counts as done for the other version, after
+   * `operation.release()`, too.
    *
    * @param payload - what Powertools was given: the event, the record, or the argument that it hashed
    * @returns what the work returns, or what the other version has stored

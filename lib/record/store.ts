@@ -164,7 +164,7 @@ export interface Store {
   /**
    * The same store for one invocation that works on many records: claims and endings that are due at the same time may
    * go out in one request. Each is answered as if it had been sent alone, and none is held up for long.
-   * Absent: every write goes by itself.
+   * Absent: every write goes by itself. Whoever wraps a store wraps this too, or leaves it out.
    */
   grouped?(pacing: GroupPacing): Store
 }

@@ -270,6 +270,14 @@ describe('a statement that is refused', () => {
   })
 })
 
+test('an answer that skips a statement is believed for none: what was not written does not run as if it were', async () => {
+  const { deliver, ran } = setUp({ faults: [{ statements: { 1: { isSkipped: true } } }] })
+  const batch = event(...messages(4))
+  expect((await deliver(batch)).failed).toEqual([])
+  expect((await deliver(redelivered(batch))).failed).toEqual([])
+  expect(ran.toSorted()).toEqual(ids(4))
+})
+
 describe('a role that may not write batches of statements', () => {
   test.each<[string, BatchFault]>([
     ['as a whole', { error: { name: 'AccessDeniedException', status: 400 } }],

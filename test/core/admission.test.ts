@@ -86,6 +86,11 @@ describe('acquire', () => {
     ['less than a second', { ttlSeconds: 0.5 }, 'INVALID_OPTION'],
     ['an unknown option', { ttlSeconds: 1, ttl: 1 }, 'INVALID_OPTION'],
     ['metadata that are no texts', { ttlSeconds: 1, metadata: { n: 1 } }, 'INVALID_OPTION'],
+    [
+      'metadata with a name that no item can have',
+      { ttlSeconds: 1, metadata: JSON.parse('{"__proto__":"x"}') },
+      'INVALID_OPTION',
+    ],
     ['large metadata', { ttlSeconds: 1, metadata: { note: 'x'.repeat(990) } }, 'INVALID_OPTION'],
     ['metadata that are a list', { ttlSeconds: 1, metadata: [1] }, 'INVALID_OPTION'],
   ])('refuses %s', async (_name, options, code) => {

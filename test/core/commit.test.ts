@@ -466,6 +466,13 @@ describe('what is wrong with a commit is said before anything is sent:', () => {
       'continuation-id',
     ],
     [
+      'an attribute that no item can have',
+      1,
+      { messages: [{ ...MESSAGE, attributes: JSON.parse('{"__proto__":"x"}') }] },
+      'INVALID_OPTION',
+      '__proto__',
+    ],
+    [
       'nine attributes',
       1,
       { messages: [{ ...MESSAGE, attributes: Object.fromEntries('abcdefghi'.split('').map((n) => [n, n])) }] },

@@ -298,6 +298,7 @@ describe('the end of an operation', () => {
 describe('a step that is used wrongly', () => {
   test.each<[string, (step: Operation['step']) => Promise<unknown>, RegExp]>([
     ['without a name', (step) => step('', () => 1), /name must be a string of 1 to 64 bytes/],
+    ['with a name that no item can have', (step) => step('__proto__', () => 1), /not "__proto__"/],
     ['with a long name', (step) => step('x'.repeat(65), () => 1), /1 to 64 bytes/],
     ['without work', (step) => step('s', undefined as never), /work must be a function; got undefined/],
     ['with an unknown option', (step) => step('s', () => 1, { retries: 3 } as never), /no option "retries"/],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { groupedStore } from '../../lib/dynamodb/group/grouped-store.ts'
-import type { GroupAnswer, GroupedWrite } from '../../lib/dynamodb/group/writes.ts'
+import type { GroupAnswer, GroupedWrite, GroupRequests } from '../../lib/dynamodb/group/writes.ts'
 import { type OperationRecord, type Store, StoreError } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import type { RecordChange, WriteAnswer } from '../../lib/record/store.ts'
@@ -36,7 +36,7 @@ function setUp(...scripts: Script[]) {
       return memory.update(id, change, condition)
     },
   }
-  let read = async (ids: readonly string[]) => {
+  let read: GroupRequests['read'] = async (ids) => {
     const found = await Promise.all(ids.map((id) => memory.get(id)))
     return new Map(found.flatMap((record) => (record === undefined ? [] : [[record.id, record] as const])))
   }
@@ -45,9 +45,9 @@ function setUp(...scripts: Script[]) {
       batches.push(writes)
       return (scripts.shift() ?? all({ kind: 'applied' }))(writes)
     },
-    read: (ids: readonly string[]) => {
+    read: (...[ids, pause]: Parameters<GroupRequests['read']>) => {
       reads.push(ids)
-      return read(ids)
+      return read(ids, pause)
     },
   }
   const store = groupedStore(plain, requests, { clock, random: () => 0.5, giveUpAtMs: clock.now() + 10_000 })
@@ -59,9 +59,14 @@ function setUp(...scripts: Script[]) {
     reads,
     alone,
     sizes: () => batches.map(({ length }) => length),
-    failReads: () => {
+    onRead: (reads: GroupRequests['read']) => {
+      const look = read
+      read = reads
+      return look
+    },
+    failReads: (error: Error = lost) => {
       read = async () => {
-        throw lost
+        throw error
       }
     },
     claim: (...records: OperationRecord[]) => records.map((record) => store.put(record, absentAt(NOW_MS))),
@@ -248,6 +253,70 @@ describe('a write that is refused', () => {
   })
 })
 
+describe('a look at what stands against writes', () => {
+  const refused: Script = all({ kind: 'refused' })
+
+  test('that may not be taken at many at once is taken by each write itself', async () => {
+    const { claim, failReads, memory, alone } = setUp(refused)
+    failReads(new StoreError('The role may not read batches.', { retryable: false }))
+    const standing = { ...records[0]!, token: 'token-x' }
+    await memory.put(standing, absentAt(NOW_MS))
+    expect(await Promise.all(claim(records[0]!, records[1]!))).toEqual([
+      { applied: false, existing: standing },
+      applied,
+    ])
+    expect(alone).toEqual(['put r0', 'put r1'])
+  })
+
+  test('that comes after the end of the invocation’s time leads to no claim that nobody knows of', async () => {
+    const { claim, onRead, clock, memory, alone } = setUp(refused)
+    const standing = { ...records[0]!, token: 'token-x' }
+    await memory.put(standing, absentAt(NOW_MS))
+    const look = onRead((...asked) => {
+      clock.advance(10_000)
+      return look(...asked)
+    })
+    const [first, second] = await Promise.allSettled(claim(records[0]!, records[1]!))
+    expect(first).toMatchObject({ value: { applied: false, existing: standing } })
+    expect(second).toMatchObject({ reason: { code: 'STORE', retryable: true } })
+    expect([alone, memory.records()]).toEqual([[], [standing]])
+  })
+
+  test('is not repeated for what it left out after the end of the invocation’s time', async () => {
+    const { claim, onRead, clock, alone } = setUp(refused)
+    const rounds: number[] = []
+    onRead(async (_ids, pause) => {
+      for (let round = 1; ; round++) {
+        await pause(round)
+        rounds.push(round)
+        clock.advance(4_000)
+      }
+    })
+    const answers = await Promise.allSettled(claim(records[0]!, records[1]!))
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect([rounds, alone]).toEqual([[1, 2, 3], []])
+  })
+})
+
+test('a write that cannot even be sent fails alone, at once', async () => {
+  const memory = memoryStore()
+  const broken = new Error('Unsupported type passed.')
+  const plain: Store = {
+    ...memory,
+    put(record, condition) {
+      if (record.id === 'r0') throw broken
+      return memory.put(record, condition)
+    },
+  }
+  const requests = { write: async () => [{ kind: 'alone' }, { kind: 'alone' }] as const, read: async () => new Map() }
+  const pacing = { clock: fakeClock(), random: () => 0.5, giveUpAtMs: Number.POSITIVE_INFINITY }
+  const store = groupedStore(plain, requests, pacing)
+  const put = (record: OperationRecord) => store.put(record, absentAt(NOW_MS))
+  const [first, second] = await Promise.allSettled([put(records[0]!), put(records[1]!)])
+  expect([first, second]).toMatchObject([{ reason: broken }, { value: applied }])
+  await expect(put(records[0]!)).rejects.toBe(broken)
+})
+
 describe('a write that is refused for now', () => {
   const again: GroupAnswer = { kind: 'again', code: 'ThrottlingError' }
 
@@ -297,16 +366,33 @@ describe('a request', () => {
     expect([sizes(), alone]).toEqual([[3], []])
   })
 
-  test('whose answer is short leaves those in doubt that it does not name', async () => {
-    const { claim } = setUp(async () => [{ kind: 'applied' }])
+  const done: GroupAnswer = { kind: 'applied' }
+  test.each([
+    ['fewer answers', [done]],
+    ['more answers', [done, done, done]],
+    ['none', []],
+  ])('that brings %s than it has writes leaves all in doubt: which is whose, nobody knows', async (_name, answers) => {
+    const { claim, alone } = setUp(async () => answers)
+    const doubts = await Promise.allSettled(claim(records[0]!, records[1]!))
+    for (const doubt of doubts) {
+      expect(doubt).toMatchObject({ status: 'rejected', reason: { code: 'STORE', retryable: true } })
+    }
+    expect(alone).toEqual([])
+  })
+
+  test('of which one answer is missing leaves that one in doubt', async () => {
+    const { claim } = setUp(async () => [done, undefined])
     const [first, second] = claim(records[0]!, records[1]!)
     expect(await first).toEqual(applied)
     await expect(second).rejects.toMatchObject({ code: 'STORE', retryable: true })
   })
 
-  test('that is refused as a whole is taken apart, and each write asked by itself', async () => {
+  test.each([
+    ['is refused as a whole', new StoreError('Not like this.', { retryable: false })],
+    ['cannot be made of one of its writes, or its answer not be read', new Error('Unsupported type passed.')],
+  ])('that %s is taken apart, and each write asked by itself', async (_name, error) => {
     const { claim, alone, memory } = setUp(async () => {
-      throw new StoreError('Not like this.', { retryable: false })
+      throw error
     })
     expect(await Promise.all(claim(records[0]!, records[1]!))).toEqual([applied, applied])
     expect(alone).toEqual(['put r0', 'put r1'])

@@ -7,6 +7,8 @@ export interface StatementFault {
   readonly isApplied?: boolean
   /** Nothing is said of it, and of none after it. */
   readonly isLeftOut?: boolean
+  /** Nothing is said of it, and the answers to those after it move up. */
+  readonly isSkipped?: boolean
 }
 
 /** What happens to a batch of statements. */
@@ -40,9 +42,10 @@ export function withStatementFaults(client: DynamoDBClient, faults: BatchFault[]
         const left = [...(output?.Responses ?? [])]
         const Responses: BatchStatementResponse[] = []
         for (const [index] of Statements.entries()) {
-          const { code, message, isApplied, isLeftOut } = statements[index] ?? { isApplied: true }
+          const { code, message, isApplied, isLeftOut, isSkipped } = statements[index] ?? { isApplied: true }
           const own = isApplied ? left.shift() : undefined
           if (isLeftOut) break
+          if (isSkipped) continue
           Responses.push(
             code === undefined ? (own ?? {}) : { Error: { Code: code as 'ThrottlingError', Message: message ?? '' } },
           )

@@ -28,13 +28,13 @@ export function groupedStore(plain: Store, requests: GroupRequests, pacing: Grou
   return Object.freeze({
     ...plain,
     put(record, condition) {
-      const alone = () => plain.put(record, condition)
+      const alone = async () => plain.put(record, condition)
       if (condition.kind !== 'absent') return alone()
       const { moment } = condition
       return together(claims, { kind: 'insert', id: record.id, record, moment }, alone)
     },
     update(id, change, condition) {
-      const alone = () => plain.update(id, change, condition)
+      const alone = async () => plain.update(id, change, condition)
       const act = actOf(change)
       if (condition.kind !== 'seen' || act === 'other') return alone()
       const lane = act === 'takeover' ? claims : endings

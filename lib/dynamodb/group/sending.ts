@@ -18,6 +18,8 @@ const MAX_REPETITIONS = 2
 
 /** Sends what is due in as few requests as it takes, and sees to it that each write gets the answer it would get alone. */
 export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due: readonly Due[]) => Promise<void> {
+  const isOver = () => pacing.clock.now() >= pacing.giveUpAtMs
+
   async function send(due: readonly Due[], repetition = 0): Promise<void> {
     await Promise.all(groupsOf(due).map((group) => sendGroup(group, repetition)))
   }
@@ -28,11 +30,12 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
     try {
       answers = await requests.write(group.map(({ write }) => write))
     } catch (error) {
-      // Which of them is to blame, or what else is wrong, each can only find out by itself. What was written all the same
-      // it finds there, under its own token.
-      if (isLambdaOnceError(error, 'STORE') && !error.retryable) return goAlone(group)
-      for (const { reject } of group) reject(error)
-      return
+      return doubt(group, error)
+    }
+    // Which answer is missing, or too many, nobody can tell: none of them is sure to be that of its write.
+    if (answers.length !== group.length) {
+      const counts = `${answers.length} answers to ${group.length} statements`
+      return doubt(group, new StoreError(`DynamoDB gave ${counts} of a batch.`, { retryable: true }))
     }
     const again: Due[] = []
     const codes = new Set<string>()
@@ -69,10 +72,9 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
     const ids = refused.map(({ write }) => write.id)
     let found: ReadonlyMap<string, OperationRecord>
     try {
-      found = await requests.read(ids, (round) => backOff(pacing, round))
+      found = await requests.read(ids, pauseToRead)
     } catch (error) {
-      for (const { reject } of refused) reject(error)
-      return
+      return doubt(refused, error)
     }
     const alone: Due[] = []
     for (const due of refused) {
@@ -80,14 +82,21 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
       if (existing !== undefined && stands(due.write, existing)) due.resolve({ applied: false, existing })
       else alone.push(due)
     }
+    // Whoever waited has been told that it failed, and a claim that nobody knows of would keep all others out.
+    if (isOver()) return doubt(alone, tooLate())
     await goAlone(alone)
+  }
+
+  async function pauseToRead(round: number): Promise<void> {
+    await backOff(pacing, round)
+    if (isOver()) throw tooLate()
   }
 
   async function repeat(again: readonly Due[], codes: ReadonlySet<string>, repetition: number): Promise<void> {
     if (again.length === 0) return
     if (repetition < MAX_REPETITIONS) {
       await backOff(pacing, repetition)
-      if (pacing.clock.now() < pacing.giveUpAtMs) return send(again, repetition + 1)
+      if (!isOver()) return send(again, repetition + 1)
     }
     const why = [...codes].join(', ')
     for (const { reject } of again) {
@@ -96,6 +105,20 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
   }
 
   return send
+}
+
+function tooLate(): StoreError {
+  return new StoreError('What stands against a write of a batch was not read before the end of the invocation.', {
+    retryable: true,
+  })
+}
+
+/** What becomes of writes of which nobody knows whether they were carried out, or that were refused as a whole. */
+async function doubt(group: readonly Due[], error: unknown): Promise<void> {
+  // Which of them is to blame, or what else is wrong, each can only find out by itself. What was written all the same it
+  // finds there, under its own token.
+  if (!isLambdaOnceError(error, 'STORE') || !error.retryable) return goAlone(group)
+  for (const { reject } of group) reject(error)
 }
 
 async function goAlone(group: readonly Due[]): Promise<void> {

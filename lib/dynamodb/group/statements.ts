@@ -1,6 +1,5 @@
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb'
-import { marshall } from '@aws-sdk/util-dynamodb'
-import { MARSHALLING } from '../../commit/marshalled.ts'
+import { attributesOf } from '../attributes.ts'
 import { recordKey, toItem } from '../items.ts'
 import type { GroupedWrite } from './writes.ts'
 
@@ -22,7 +21,7 @@ interface Statement {
 
 /** Conditional by nature: it is refused where an item has the key already. */
 function insertion(tableName: string, { record }: Extract<GroupedWrite, { kind: 'insert' }>): Statement {
-  const item = marshall(toItem(record), MARSHALLING)
+  const item = attributesOf(toItem(record))
   const fields = Object.keys(item).map((name) => `'${name}': ?`)
   return { text: `INSERT INTO "${tableName}" VALUE {${fields.join(', ')}}`, parameters: Object.values(item) }
 }
@@ -30,9 +29,9 @@ function insertion(tableName: string, { record }: Extract<GroupedWrite, { kind: 
 /** Never creates an item: that is refused as a failed condition. */
 function change(tableName: string, { id, change, seen }: Extract<GroupedWrite, { kind: 'update' }>): Statement {
   const { token, rev } = seen
-  const set = marshall({ ...change, rev: rev + 1 }, MARSHALLING)
+  const set = attributesOf({ ...change, rev: rev + 1 })
   const removed = Object.keys(change).filter((name) => !(name in set))
-  const where = marshall({ ...recordKey(id), token, rev })
+  const where = attributesOf({ ...recordKey(id), token, rev })
   // Names are quoted, since status, token and others are reserved words.
   const text = [
     `UPDATE "${tableName}"`,

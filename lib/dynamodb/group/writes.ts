@@ -24,7 +24,7 @@ export type GroupAnswer =
 export interface GroupRequests {
   /**
    * Sends at most {@link MAX_GROUP} writes, no two on one record. Each is applied or refused by itself.
-   * @returns the answers in the order of the writes; one that the service left out is missing
+   * @returns the answers in the order of the writes, as the service gave them: where there are fewer or more, none counts
    * @throws StoreError when nobody knows which of them were written (`retryable`), or the request was refused as a whole
    */
   write(writes: readonly GroupedWrite[]): Promise<readonly (GroupAnswer | undefined)[]>

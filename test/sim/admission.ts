@@ -36,7 +36,7 @@ export function startAdmission(world: World, order: Order, { idOf }: Names): Ask
       })
 
     async function hold(admission: AdmittedKey): Promise<void> {
-      const stay = judge.entered(process, { id })
+      const stay = judge.entered(process, { id }, 'admission')
       await process.clock.wait(world.isStormy ? chance.pick([1, 50, 1_000, 9_000]) : 5)
       stay.leave()
       if (world.isStormy && chance.happens(0.3)) {

@@ -13,7 +13,7 @@ export interface Judge extends TableWatcher {
   readonly truths: readonly Truth[]
   broken(invariant: Invariant, detail: string): void
   /** The work of an operation begins. */
-  entered(process: Process, operation: Pick<Operation, 'id'>): Stay
+  entered(process: Process, operation: Pick<Operation, 'id'>, tag: string): Stay
   /** Something has happened outside. */
   effect(id: string, step: string, kind: 'keyed' | 'once' | 'bare', stay: Stay): void
   /** The work of a step begins; the answer says that it is over. It may outlast the work around it. */
@@ -29,6 +29,8 @@ export interface Stay {
   readonly era: number
   readonly by: string
   readonly process: Process
+  /** What was asked for. */
+  readonly tag: string
   leave(): void
 }
 
@@ -149,20 +151,20 @@ export function createJudge(
         broken('committed writes are there exactly once', `again by ${process.name}`)
       }
       truth.commits.push({ era: truth.era, by: process.name })
-      truth.effects.push({ era: truth.era, by: process.name, step: 'commit' })
+      truth.effects.push({ era: truth.era, by: process.name, step: 'commit', isUnprotected: false })
     },
 
     deleted(record) {
       truthOf(record.id).isDeleted = true
     },
 
-    entered(process, operation) {
+    entered(process, operation, tag) {
       const truth = truthOf(operation.id)
       if (unprotected.has(process, operation.id)) {
         if (unprotected.knowsBegun(process, operation.id)) {
           broken('what has begun is not run without a claim', process.name)
         }
-        return { number: ++stays, era: truth.era, by: process.name, process, leave: () => undefined }
+        return { number: ++stays, era: truth.era, by: process.name, process, tag, leave: () => undefined }
       }
       const record = truth.isDeleted ? undefined : truth.last
       const isMine = record?.status === 'IN_PROGRESS' && processOf(record.token) === process
@@ -182,7 +184,7 @@ export function createJudge(
         }
       }
       const number = ++stays
-      return { number, era: truth.era, by: process.name, process, leave: comeIn(truth, process, String(number)) }
+      return { number, era: truth.era, by: process.name, process, tag, leave: comeIn(truth, process, String(number)) }
     },
 
     beganStep(id, step, { by, era, number, process }) {
@@ -196,14 +198,18 @@ export function createJudge(
       return comeIn(truth, process, `${number} ${step}`)
     },
 
-    effect(id, step, kind, { era, by }) {
+    effect(id, step, kind, { era, by, tag, process }) {
       const truth = truthOf(id)
-      if (kind !== 'bare' && truth.effects.some((one) => one.step === step && one.era === era)) {
+      const isUnprotected = unprotected.has(process, id)
+      // Another request under the key is refused, unless nobody could be asked: then it is another operation.
+      const isSame = (one: (typeof truth.effects)[number]) =>
+        one.step === step && one.era === era && (one.tag === tag || !(isUnprotected || one.isUnprotected))
+      if (kind !== 'bare' && truth.effects.some(isSame)) {
         const invariant =
           kind === 'keyed' ? 'a keyed step has one effect at the provider' : 'an at-most-once step never runs twice'
         broken(invariant, `${step} again by ${by}`)
       }
-      truth.effects.push({ step, era, by })
+      truth.effects.push({ step, era, by, tag, isUnprotected })
     },
   }
 }

@@ -46,6 +46,9 @@ export interface Effect {
   readonly step: string
   readonly era: number
   readonly by: string
+  /** What was asked for; absent at a commit. */
+  readonly tag?: string
+  readonly isUnprotected: boolean
 }
 
 /** All that is known of one operation, from looking at the table and the world, never from the engine. */

@@ -207,7 +207,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
     },
 
     async work(process, operation, order) {
-      const stay = judge.entered(process, operation)
+      const stay = judge.entered(process, operation, order.tag)
       say(`${process.name} enters ${order.key}, attempt ${operation.attempt}`)
       try {
         const made = await RECIPES[plan.recipe]({

@@ -14,4 +14,8 @@ export const systemClock: Clock = /* @__PURE__ */ Object.freeze({
       }
       signal?.addEventListener('abort', end)
     }),
+  after(ms: number, act: () => void) {
+    const timer = setTimeout(act, ms)
+    return () => clearTimeout(timer)
+  },
 })

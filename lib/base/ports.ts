@@ -3,6 +3,11 @@ export interface Clock {
   now(): number
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Calls `act` after `ms`, unless what it answers is called before. Absent: a wait with a signal does it, which costs
+   * more, as every call of a store would notice.
+   */
+  after?(ms: number, act: () => void): () => void
 }
 
 /** Makes an id that nobody else makes: a claim's token, the name of a set of parts. */

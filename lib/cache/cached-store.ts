@@ -120,8 +120,8 @@ function remembering(store: Store, memory: Remembered, maxAgeMs: number): Store 
         () => changed(id, change, condition),
       ),
 
-    prepare(id, writes, beside) {
-      const prepared = store.prepare(id, writes, beside)
+    async prepare(id, writes, beside) {
+      const prepared = await store.prepare(id, writes, beside)
       return {
         commit(change, condition, requestToken) {
           memory.forgetRecord(id)

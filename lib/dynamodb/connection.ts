@@ -28,7 +28,7 @@ export function connect(tableName: string, given: DynamoDBClient | undefined): C
   /** Marshalling is the store's own, whatever the options of a document client that was given. */
   const documents = () => {
     // A copy: the document client sets options of its own in what it is given.
-    made ??= DynamoDBDocumentClient.from(client(), { marshallOptions: { ...MARSHALLING } })
+    made ??= DynamoDBDocumentClient.from(resolvedEachTime(client()), { marshallOptions: { ...MARSHALLING } })
     return made
   }
   return {
@@ -45,9 +45,17 @@ export function connect(tableName: string, given: DynamoDBClient | undefined): C
   }
 }
 
+/** A document client puts a middleware of its own into each command, and refuses a client that keeps what it resolved. */
+function resolvedEachTime(client: DynamoDBClient): DynamoDBClient {
+  if (client.config?.cacheMiddleware !== true) return client
+  return Object.create(client, { config: { value: { ...client.config, cacheMiddleware: false } } })
+}
+
 function defaultClient(): DynamoDBClient {
   return new DynamoDBClient({
     maxAttempts: MAX_ATTEMPTS,
+    // Nobody else has this client, to give it another middleware later.
+    cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,14 +1,18 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { type DynamoDBClient, type TransactWriteItem, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { InvalidOptionError } from '../base/errors.ts'
 import { refuseUnknown, show } from '../base/guards.ts'
+import { lazily } from '../outcome/lazily.ts'
 import type { GroupPacing, Store } from '../record/store.ts'
 import { besideMethods } from './beside.ts'
 import { connect } from './connection.ts'
-import { groupedStore } from './group/grouped-store.ts'
 import { groupRequests } from './group/requests.ts'
+import type { GroupRequests } from './group/writes.ts'
 import { partsMethods } from './parts.ts'
-import { preparation } from './preparation.ts'
-import { recordMethods } from './records.ts'
+import { existingRecord, recordMethods } from './records.ts'
+
+/** Most operations write nothing together with their record, and come alone. */
+const preparing = /* @__PURE__ */ lazily(() => import('./preparation.ts'))
+const grouping = /* @__PURE__ */ lazily(() => import('./group/grouped-store.ts'))
 
 /** Options of {@link dynamoStore}. */
 export interface DynamoStoreOptions {
@@ -44,14 +48,39 @@ export function dynamoStore(options: DynamoStoreOptions): Store {
     throw new InvalidOptionError(`client must be a DynamoDBClient; got ${show(client)}.`)
   }
   const connection = connect(tableName, client)
+  const transactions = {
+    tableName,
+    transact: (TransactItems: TransactWriteItem[], ClientRequestToken: string) =>
+      connection.client().send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken })),
+    existing: async (id: string, item: unknown) => existingRecord(connection, id, item),
+  }
   const store = {
     ...recordMethods(connection),
     ...besideMethods(connection),
     ...partsMethods(connection),
-    prepare: (id, writes, beside) => preparation(connection, id, writes, beside),
+    async prepare(id, writes, beside) {
+      const { preparation } = await preparing()
+      return preparation(transactions, id, writes, beside)
+    },
   } satisfies Store
   // In a statement a table is known by its name only.
   if (tableName.startsWith('arn:')) return Object.freeze(store)
-  const requests = groupRequests(connection)
-  return Object.freeze({ ...store, grouped: (pacing: GroupPacing) => groupedStore(store, requests, pacing) })
+  return Object.freeze({ ...store, grouped: groupable(store, groupRequests(connection)) })
+}
+
+/** What is due together goes on together, also where it has waited for this part to load. */
+function groupable(store: Store, requests: GroupRequests): (pacing: GroupPacing) => Store {
+  return (pacing) => {
+    let made: Store | undefined
+    async function together(): Promise<Store> {
+      const { groupedStore } = await grouping()
+      made ??= groupedStore(store, requests, pacing)
+      return made
+    }
+    return Object.freeze({
+      ...store,
+      put: async (record, condition) => (await together()).put(record, condition),
+      update: async (id, change, condition) => (await together()).update(id, change, condition),
+    } satisfies Store)
+  }
 }

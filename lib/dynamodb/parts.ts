@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import pLimit from 'p-limit'
+import { lazily } from '../outcome/lazily.ts'
 import type { Parts, Store } from '../record/store.ts'
 import { batchRead } from './batch-read.ts'
 import type { Connection } from './connection.ts'
@@ -8,11 +8,14 @@ import { partKey } from './items.ts'
 /** Pieces written at once: enough to fill a connection pool's start, few enough for a small function's memory. */
 const PARALLEL_PARTS = 8
 
+const limiting = /* @__PURE__ */ lazily(() => import('p-limit'))
+
 /** The methods on the pieces of large values. */
 export function partsMethods(connection: Connection): Pick<Store, 'putParts' | 'getParts'> {
   const { tableName, call } = connection
   return {
     async putParts({ partsId, parts, expiresAt }: Parts) {
+      const { default: pLimit } = await limiting()
       const limit = pLimit(PARALLEL_PARTS)
       await limit.map(parts, (bytes, index) => {
         const Item = { ...partKey(partsId, index), bytes, expiresAt }

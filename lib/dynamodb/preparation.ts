@@ -1,4 +1,4 @@
-import { type TransactWriteItem, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { InvalidInputError, StoreError } from '../base/errors.ts'
 import { type Cancellation, type Participant, readCancellation } from '../commit/cancellation.ts'
 import { type CheckedWrite, checkCommit } from '../commit/check.ts'
@@ -6,15 +6,23 @@ import { frozenUpdate, marshalledMember, refuseTooLarge } from '../commit/marsha
 import type { CommitWrite } from '../order/commit-write.ts'
 import { versionTypeError } from '../order/errors.ts'
 import { guarded } from '../order/if-newer.ts'
+import type { OperationRecord } from '../record/record.ts'
 import type { BesideItem, CommitAnswer, Preparation, RecordChange, StandingCondition } from '../record/store.ts'
-import type { Connection } from './connection.ts'
 import { toBesideItem } from './items.ts'
 import { recordUpdate } from './record-update.ts'
-import { existingRecord } from './records.ts'
 import { isCancelled, TRANSACTION, toStoreError } from './store-errors.ts'
 
 /** Further transactions that one commit may take. Stale writes usually show all at once. */
 const MAX_ROUNDS = 20
+
+/** A table, and what needs the SDK: this part is loaded late, and a bundle keeps all of the SDK that such a part imports. */
+export interface Transactions {
+  readonly tableName: string
+  /** Writes everything or nothing; what fails is the SDK's own error. */
+  readonly transact: (members: TransactWriteItem[], requestToken: string) => Promise<unknown>
+  /** The record that stood against a commit: what the answer brought of it, or what lies there. */
+  readonly existing: (id: string, item: unknown) => Promise<OperationRecord | undefined>
+}
 
 /** A write as it is sent in the next transaction. */
 interface Sent extends Participant {
@@ -36,12 +44,11 @@ interface Round {
  * @throws InvalidInputError naming the write
  */
 export function preparation(
-  connection: Connection,
+  { tableName, transact, existing }: Transactions,
   id: string,
   writes: readonly CommitWrite[],
   beside: readonly BesideItem[],
 ): Preparation {
-  const { tableName } = connection
   const checked = checkCommit({ id, tableName }, writes, beside).map(frozen)
   const sent = checked.map(sentWrite)
   const placed = beside.map((item) => {
@@ -69,7 +76,7 @@ export function preparation(
         return { kind: 'applied', skipped: sent.map(({ index }) => index).filter((index) => !kept.includes(index)) }
       }
       if (cancellation.kind === 'refused') {
-        return { kind: 'refused', existing: await existingRecord(connection, id, cancellation.item) }
+        return { kind: 'refused', existing: await existing(id, cancellation.item) }
       }
       if (cancellation.kind === 'conflict') return cancellation
       if (cancellation.kind !== 'again') throw errorOf(cancellation)
@@ -83,9 +90,7 @@ export function preparation(
   /** `undefined` when it was written. */
   async function send(members: TransactWriteItem[], { token, sent }: Round): Promise<Cancellation | undefined> {
     try {
-      await connection
-        .client()
-        .send(new TransactWriteItemsCommand({ TransactItems: members, ClientRequestToken: token }))
+      await transact(members, token)
       return undefined
     } catch (error) {
       if (isCancelled(error)) return readCancellation(error.CancellationReasons ?? [], sent)

@@ -1,13 +1,13 @@
 import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { isConditionFailed } from '../base/condition-failed.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { Condition, RecordChange, StandingCondition, Store, WriteAnswer } from '../record/store.ts'
-import { attributesOf } from './attributes.ts'
+import { attributesOf, valuesOf } from './attributes.ts'
 import { conditionExpression } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { recordKey, toItem, toRecord } from './items.ts'
 import { recordUpdate } from './record-update.ts'
+import { type Shorten, shortCuts } from './short-cuts.ts'
 
 /** Reads the record consistently. */
 export async function readRecord(
@@ -16,7 +16,7 @@ export async function readRecord(
 ): Promise<OperationRecord | undefined> {
   const command = new GetItemCommand({ TableName: tableName, Key: attributesOf(recordKey(id)), ConsistentRead: true })
   const { Item } = await call('GetItem', () => client().send(command))
-  return Item && toRecord(unmarshall(Item))
+  return Item && toRecord(valuesOf(Item))
 }
 
 /** The record that stood against a condition: what the answer brought of it, which old clients and some emulators leave out. */
@@ -26,12 +26,18 @@ export function existingRecord(
   item: unknown,
 ): Promise<OperationRecord | undefined> | OperationRecord {
   if (item === undefined) return readRecord(connection, id)
-  return toRecord(unmarshall(item as Parameters<typeof unmarshall>[0]))
+  return toRecord(valuesOf(item as Parameters<typeof valuesOf>[0]))
 }
 
 /** The methods on the record itself. */
 export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put' | 'update'> {
   const { tableName, client, call } = connection
+  let ways: Shorten | undefined
+
+  const shorten: Shorten = (command) => {
+    ways ??= shortCuts(client())
+    return ways(command)
+  }
 
   async function conditional(id: string, write: Promise<unknown>): Promise<WriteAnswer> {
     try {
@@ -56,7 +62,7 @@ export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put'
         ExpressionAttributeValues: values,
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('PutItem', () => client().send(command))
+      const write = call('PutItem', () => client().send(shorten(command)))
       return conditional(record.id, write)
     },
 
@@ -66,7 +72,7 @@ export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put'
         ...recordUpdate(id, change, condition),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('UpdateItem', () => client().send(command))
+      const write = call('UpdateItem', () => client().send(shorten(command)))
       return conditional(id, write)
     },
   }

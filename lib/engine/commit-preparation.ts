@@ -46,7 +46,7 @@ export async function prepareCommit(
     const timed = { ...message, position, ...(notBeforeMs !== undefined && { notBeforeMs }) }
     beside.push(await outboxItem(settings, held, timed, lifetime))
   }
-  const prepared = store.prepare(id, writes, beside)
+  const prepared = await store.prepare(id, writes, beside)
   const expiresAt = expiryAfter(clock.now(), retentionSeconds)
   const stored = await encoded.persist({ giveUpAtMs: lifetime.giveUpAtMs, expiresAt })
   if (stored.kind === 'failure') throw new OutcomeUnstorableError(stored.failure.message)

@@ -48,7 +48,7 @@ export async function hopOf(
     updatedAtMs: clock.now(),
     continuation: hop.continuation,
   }
-  const prepared = store.prepare(id, [], [hop.item])
+  const prepared = await store.prepare(id, [], [hop.item])
   const requestToken = newId()
   return async () => {
     const answer = await prepared.commit(change, { kind: 'seen', token: seen.token, rev: seen.rev }, requestToken)

@@ -34,7 +34,7 @@ export interface WriteResult {
   /** The ending when it was written. */
   done(): Ending
   /** What to write instead, when it was refused and the record that stands allows another try. */
-  revise?(standing: OperationRecord): Promise<HeldWrite> | undefined
+  revise?(standing: OperationRecord): { readonly intent: Intent; readonly change: Promise<HeldWrite> } | undefined
 }
 
 /** The one way out of an execution. */
@@ -104,9 +104,9 @@ export function createExit(
       try {
         let answer = await lease.write(intent, await change())
         while (answer.kind === 'lost' && answer.record !== undefined) {
-          const revised = await revise?.(answer.record)
+          const revised = revise?.(answer.record)
           if (revised === undefined) break
-          answer = await lease.write(intent, revised)
+          answer = await lease.write(revised.intent, await revised.change)
         }
         if (answer.kind === 'done') {
           const ending = done()

@@ -187,15 +187,32 @@ export function createExecution(
         }))
       }
       case 'release':
-        return end('released', 'release', async () => ({
-          status: 'RELEASED',
-          expiresAt: expiryAfter(clock.now(), TOMBSTONE_SECONDS),
-        }))
+        return release()
       case 'resume':
-        return end('resumable', 'resume', async () => ({ status: 'RETRYABLE', expiresAt: lease.expiry() }))
+        return end('resumable', 'resume', resumable)
       case 'fail':
         return fail(new PermanentError('A release was asked for after an earlier attempt that may have had effects.'))
     }
+  }
+
+  const resumable = async (): Promise<HeldWrite> => ({ status: 'RETRYABLE', expiresAt: lease.expiry() })
+
+  /** Forgets the claim. Whoever has sent a signal was told that it is kept: then it is left to be resumed. */
+  function release(): Promise<Ending> {
+    let as: RecordedEnding = 'released'
+    const change = async (): Promise<HeldWrite> => ({
+      status: 'RELEASED',
+      expiresAt: expiryAfter(clock.now(), TOMBSTONE_SECONDS),
+      knownSignals: 0,
+    })
+    return exit.write('release', change, {
+      done: () => ({ kind: 'recorded', as }),
+      revise({ token, status, signals = [] }) {
+        if (token !== record.token || status !== 'IN_PROGRESS' || signals.length === 0) return undefined
+        as = 'resumable'
+        return { intent: 'resume', change: resumable() }
+      },
+    })
   }
 
   function wishFor(error: unknown): Disposition {

@@ -68,7 +68,7 @@ export async function suspend(
         return undefined
       seenSignals = signals
       resumeAtMs = clock.now()
-      return change()
+      return { intent: 'suspend', change: change() }
     },
   })
 }

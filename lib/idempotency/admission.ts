@@ -155,7 +155,7 @@ function admitted(
         const outcome = await encoded.persist({ giveUpAtMs, expiresAt })
         const change: RecordChange = { status: 'COMPLETED', outcome, expiresAt, ...ended() }
         const item = await receiptItem(settings, record, { kind: 'confirmed', value: receipt }, giveUpAtMs)
-        const prepared = store.prepare(id, [], [item])
+        const prepared = await store.prepare(id, [], [item])
         const requestToken = newId()
         const answer = await untilAnswered(() => prepared.commit(change, held, requestToken), patience())
         isConfirmed =

@@ -58,7 +58,8 @@ async function write(settings: Settings, seen: OperationRecord, change: RecordCh
   }
   const lifetime = unfinishedLifetime(settings, takeover, undefined)
   const { item } = await continuationOf(settings, { id, redrive }, clock.now(), lifetime)
-  return (await store.prepare(id, [], [item]).commit(change, condition, newId())).kind === 'applied'
+  const prepared = await store.prepare(id, [], [item])
+  return (await prepared.commit(change, condition, newId())).kind === 'applied'
 }
 
 async function changeFor(

@@ -102,6 +102,7 @@ async function deliver(settings: Settings, seen: OperationRecord, signals: reado
     ...dueFrom(settings, id, recordDueAtMs({ ...seen, ...woken }, nowMs)),
   }
   if (sent === undefined) return (await store.update(id, change, condition)).applied
-  const answer = await store.prepare(id, [], [sent.item]).commit(change, condition, newId())
+  const prepared = await store.prepare(id, [], [sent.item])
+  const answer = await prepared.commit(change, condition, newId())
   return answer.kind === 'applied'
 }

@@ -7,7 +7,7 @@ import { decideHeld, type HeldAnswer, type Intent } from '../record/decide.ts'
 import { dueFrom, recordDueAtMs } from '../record/due.ts'
 import { unfinishedExpiry } from '../record/expiry.ts'
 import type { OperationRecord } from '../record/record.ts'
-import type { BesideItem, RecordChange, StandingCondition, WriteAnswer } from '../record/store.ts'
+import type { BesideItem, Preparation, RecordChange, StandingCondition, WriteAnswer } from '../record/store.ts'
 import { type LeaseWatch, watchLease } from './lease-watch.ts'
 
 /** A record whose lease has an end: what a claim has won. */
@@ -139,9 +139,11 @@ export function holdLease(settings: Settings, record: HeldRecord, deadlineMs: nu
   }
 
   function sendWith(id: string, beside: readonly BesideItem[], change: RecordChange, condition: StandingCondition) {
-    const prepared = store.prepare(id, [], beside)
     const requestToken = newId()
+    let prepared: Preparation | undefined
     return async (): Promise<WriteAnswer> => {
+      // Every try sends the same; one that could not be prepared has sent nothing.
+      prepared ??= await store.prepare(id, [], beside)
       const answer = await prepared.commit(change, condition, requestToken)
       return answer.kind === 'refused' ? { applied: false, existing: answer.existing } : { applied: true }
     }

@@ -55,7 +55,11 @@ export function commitsOver(
     return judge(entries.filter((entry) => !found.some((stale) => stale.entry === entry)))
   }
 
-  function prepare(id: string, writes: readonly CommitWrite[], items: readonly BesideItem[]): Preparation {
+  async function prepare(
+    id: string,
+    writes: readonly CommitWrite[],
+    items: readonly BesideItem[],
+  ): Promise<Preparation> {
     const entries = checkCommit({ id }, writes, items).map(entryOf)
     const frozenItems = structuredClone(items)
     return {

@@ -51,21 +51,17 @@ export async function untilAnswered<T>(
 export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Store {
   function inTime<T>(call: Promise<T>): Promise<T> {
     const leftMs = Math.max(deadlineMs - ANSWER_RESERVE_MS - clock.now(), SHORTEST_CALL_MS)
-    const ended = new AbortController()
-    const { signal } = ended
     return new Promise<T>((resolve, reject) => {
-      void clock.wait(leftMs, signal).then(() => {
-        if (signal.aborted) return
+      const stop = after(clock, leftMs, () => {
         reject(new StoreError('The store has not answered before the end of the invocation.', { retryable: true }))
       })
       call.then(
         (answer) => {
-          // A reason, or an error is made of every answer.
-          ended.abort(null)
+          stop()
           resolve(answer)
         },
         (error: unknown) => {
-          ended.abort(null)
+          stop()
           reject(error)
         },
       )
@@ -77,8 +73,8 @@ export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Stor
     get: (id) => inTime(store.get(id)),
     putParts: (parts) => inTime(store.putParts(parts)),
     getParts: (partsId, count) => inTime(store.getParts(partsId, count)),
-    prepare(id, writes, beside) {
-      const prepared = store.prepare(id, writes, beside)
+    async prepare(id, writes, beside) {
+      const prepared = await store.prepare(id, writes, beside)
       return { commit: (...args) => inTime(prepared.commit(...args)) }
     },
     putBeside: (id, item) => inTime(store.putBeside(id, item)),
@@ -86,4 +82,15 @@ export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Stor
     listBeside: (id, prefix) => inTime(store.listBeside(id, prefix)),
     listDue: (shard, untilMs, limit) => inTime(store.listDue(shard, untilMs, limit)),
   }
+}
+
+function after(clock: Clock, ms: number, act: () => void): () => void {
+  if (clock.after !== undefined) return clock.after(ms, act)
+  const ended = new AbortController()
+  const { signal } = ended
+  void clock.wait(ms, signal).then(() => {
+    if (!signal.aborted) act()
+  })
+  // A reason, or an error is made of every answer.
+  return () => ended.abort(null)
 }

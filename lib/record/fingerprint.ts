@@ -93,15 +93,17 @@ function canonicalObject(value: object, path: string, open: Set<object>): unknow
       `The input cannot be fingerprinted: ${path} is an instance of ${name}. Give plain data, or choose the fields that matter.`,
     )
   }
-  const members = Object.entries(value).flatMap(([name, item]) =>
-    item === undefined ? [] : [[name, canonicalForm(item, `${path}.${name}`, open)] as const],
-  )
-  if (members.every(([name]) => name.isWellFormed())) {
-    const form: Record<string, unknown> = Object.create(null)
-    for (const [name, item] of members) form[name] = item
-    return form
+  const form: Record<string, unknown> = {}
+  let areWellFormed = true
+  for (const [name, item] of Object.entries(value)) {
+    if (item === undefined) continue
+    areWellFormed &&= name.isWellFormed()
+    const inner = canonicalForm(item, `${path}.${name}`, open)
+    if (name !== '__proto__') form[name] = inner
+    else Object.defineProperty(form, name, { value: inner, enumerable: true })
   }
-  return ['object', ...sorted(members.map(([name, form]) => [textForm(name), form]))]
+  if (areWellFormed) return form
+  return ['object', ...sorted(Object.entries(form).map(([name, inner]) => [textForm(name), inner]))]
 }
 
 /** RFC 8785 has no text for a lone surrogate, as one is left of an emoji that was cut in two; it counts by its escape. */

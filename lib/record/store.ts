@@ -141,9 +141,9 @@ export interface Store {
   /**
    * Checks and freezes what is to be written together with a change of the record.
    * @throws InvalidInputError when it cannot be one transaction: too many or too large writes, two on one item, one on
-   * the record itself. Nothing was sent.
+   * the record itself; StoreError when it cannot be prepared now. Nothing was sent.
    */
-  prepare(id: string, writes: readonly CommitWrite[], beside: readonly BesideItem[]): Preparation
+  prepare(id: string, writes: readonly CommitWrite[], beside: readonly BesideItem[]): Promise<Preparation>
   /** Writes an item beside the record, whether the record is there or not. */
   putBeside(id: string, item: BesideItem): Promise<void>
   /** Sets attributes of an item beside the record (`undefined` removes one) where `expected` holds; answers whether it did. */

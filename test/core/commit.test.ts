@@ -324,8 +324,8 @@ describe('when the store fails at a commit', () => {
     const { idempotency } = setUpCommits({
       store: {
         ...memory,
-        prepare(...args) {
-          const prepared = memory.prepare(...args)
+        async prepare(...args) {
+          const prepared = await memory.prepare(...args)
           return {
             async commit(change, condition, token) {
               calls++
@@ -369,8 +369,8 @@ describe('when the store fails at a commit', () => {
     const { idempotency, clock } = setUpCommits({
       store: {
         ...memory,
-        prepare(...args) {
-          const prepared = memory.prepare(...args)
+        async prepare(...args) {
+          const prepared = await memory.prepare(...args)
           return {
             async commit(...call) {
               if (!isDown) return prepared.commit(...call)
@@ -544,8 +544,8 @@ describe('the ids of messages', () => {
     const h = setUpCommits({
       store: {
         ...memory,
-        prepare(id, writes, beside) {
-          const prepared = memory.prepare(id, writes, beside)
+        async prepare(id, writes, beside) {
+          const prepared = await memory.prepare(id, writes, beside)
           return {
             async commit(...call) {
               sent.push(beside.map(({ attributes }) => attributes.messageId))
@@ -567,9 +567,9 @@ describe('the ids of messages', () => {
     const { idempotency, clock } = setUpCommits({
       store: {
         ...memory,
-        prepare(id, writes, beside) {
+        async prepare(id, writes, beside) {
           seen.push(beside[0]?.attributes.messageId)
-          const prepared = memory.prepare(id, writes, beside)
+          const prepared = await memory.prepare(id, writes, beside)
           return seen.length === 1 ? { commit: () => new Promise(() => undefined) } : prepared
         },
       },

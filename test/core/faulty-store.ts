@@ -44,7 +44,7 @@ export function overEveryCall(store: Store, wrap: Wrap): Store {
     put: wrap('put', store.put),
     update: wrap('update', store.update),
     get: wrap('get', store.get),
-    prepare: (...args) => ({ commit: wrap('commit', store.prepare(...args).commit) }),
+    prepare: async (...args) => ({ commit: wrap('commit', (await store.prepare(...args)).commit) }),
     putBeside: wrap('putBeside', store.putBeside),
     updateBeside: wrap('updateBeside', store.updateBeside),
     listBeside: wrap('listBeside', store.listBeside),

@@ -33,6 +33,23 @@ describe('a signal', () => {
     expect((await idempotency.run(ORDER, untilSignalled)).value).toEqual(['early'])
   })
 
+  test('that comes to an attempt which gives its key back is kept, and the operation left to be resumed', async () => {
+    const { idempotency, record } = setUpCommits()
+    const run = idempotency.run(ORDER, async () => {
+      expect(await idempotency.signal(NAME, 'early')).toBe('delivered')
+      throw new NoEffectError('not now')
+    })
+    await expect(run).rejects.toThrow('not now')
+    expect(record()).toMatchObject({ status: 'RETRYABLE', signals: [expect.anything()] })
+    expect((await idempotency.run(ORDER, untilSignalled)).value).toEqual(['early'])
+  })
+
+  test('that never came leaves a key given back as it was', async () => {
+    const { idempotency, record } = setUpCommits()
+    await idempotency.run(ORDER, () => Promise.reject(new NoEffectError('not now'))).catch(() => undefined)
+    expect(record()).toMatchObject({ status: 'RELEASED' })
+  })
+
   test('that comes between the decision to wait and its write is not missed', async () => {
     const memory = memoryStore()
     let interfere: (() => Promise<unknown>) | undefined

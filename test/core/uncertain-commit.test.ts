@@ -12,8 +12,8 @@ function silentCommits(when: 'at once' | 'later') {
   const late: (() => Promise<unknown>)[] = []
   const store: Store = {
     ...memory,
-    prepare(id, writes, beside) {
-      const prepared = memory.prepare(id, writes, beside)
+    async prepare(id, writes, beside) {
+      const prepared = await memory.prepare(id, writes, beside)
       return {
         async commit(...args) {
           if (when === 'at once') await prepared.commit(...args)
@@ -69,7 +69,7 @@ describe('a failure of the store before anything was written', () => {
     const memory = memoryStore()
     const refusing: Store = {
       ...memory,
-      prepare: () => ({
+      prepare: async () => ({
         commit: async () => {
           throw new StoreError('Access denied.', { retryable: false })
         },

@@ -116,7 +116,8 @@ export function createMirror(startMs: number): Mirror {
     end(hold, as, delayMs = 0) {
       const { nowMs, record } = mirror
       const hasSteps = hold.hasTried || Object.keys(record?.steps ?? {}).length > 0
-      const asked = as === 'release' && (hold.attempt > 1 || hasSteps) ? 'resume' : as
+      const isKept = hold.attempt > 1 || hasSteps || (record?.signals ?? 0) > 0
+      const asked = as === 'release' && isKept ? 'resume' : as
       const wished = hold.isUnknown ? 'unknown' : asked
       if (!mirror.isHeld(hold)) {
         if (record === undefined && wished === 'release') return 'released'
@@ -195,7 +196,8 @@ export function createMirror(startMs: number): Mirror {
           status: 'RETRYABLE',
           token,
           steps: Object.fromEntries(done),
-          expiresAt: nowMs + UNFINISHED_MS,
+          // Never earlier than it was; an unknown or a waiting one had no end.
+          expiresAt: Math.max(nowMs + UNFINISHED_MS, record.expiresAt === never ? 0 : record.expiresAt),
           resumeAt: never,
         })
       return 'settled'

@@ -295,6 +295,13 @@ export const MUTANTS: readonly Mutant[] = [
     focus: { ...STORM, recipe: 'wait' },
   },
   {
+    name: 'no release past a signal',
+    file: 'engine/execution.ts',
+    from: 'knownSignals: 0,',
+    to: '',
+    focus: { ...STORM, recipe: 'wait', shell: 'queue', lease: 'deadline', freezeRate: 0.5, killRate: 0, faultRate: 0 },
+  },
+  {
     name: 'a signal wakes',
     file: 'idempotency/signal.ts',
     from: "const isWaiting = status === 'WAITING'",

@@ -93,8 +93,8 @@ export function createTable(
         unprotected.hears(process, id, record)
         return record
       },
-      prepare(id, writes, beside) {
-        const prepared = memory.prepare(id, writes, beside)
+      async prepare(id, writes, beside) {
+        const prepared = await memory.prepare(id, writes, beside)
         let isAnnounced = false
         return {
           commit: (change, condition, requestToken) =>

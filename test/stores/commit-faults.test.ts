@@ -32,7 +32,7 @@ describe('an answer to a commit that was lost after it was written', () => {
     const proxy = await startLostAnswerProxy(inject('dynamoDbEndpoint'))
     const lossy = localClient(proxy.endpoint)
     const store = dynamoStore({ tableName: ledger.operations, client: lossy })
-    const prepared = store.prepare(record.id, [ledger.add(account, 1)], [{ sk: 'outbox#1', attributes: {} }])
+    const prepared = await store.prepare(record.id, [ledger.add(account, 1)], [{ sk: 'outbox#1', attributes: {} }])
     const token = newToken()
     proxy.drop(lost, 'DynamoDB_20120810.TransactWriteItems')
     const answers: string[] = []
@@ -55,7 +55,7 @@ describe('an answer to a commit that was lost after it was written', () => {
   test('is told by the record once the token is no longer known to DynamoDB', async () => {
     const account = await accountOf()
     const record = await ledger.heldRecord()
-    const prepared = ledger.store.prepare(record.id, [ledger.add(account, 1)], [])
+    const prepared = await ledger.store.prepare(record.id, [ledger.add(account, 1)], [])
     await prepared.commit(completing, held, newToken())
     // Ten minutes later the same request counts as a new one, as this one with another token does.
     const answer = await prepared.commit(completing, held, newToken())
@@ -92,7 +92,7 @@ async function failingOnce(error: Error) {
   const account = await accountOf()
   const record = await ledger.heldRecord()
   const store = dynamoStore({ tableName: ledger.operations, client: failing(error) })
-  const prepared = store.prepare(record.id, [ledger.add(account, 1)], [])
+  const prepared = await store.prepare(record.id, [ledger.add(account, 1)], [])
   const token = newToken()
   const first = await prepared.commit(completing, held, token).catch((thrown: unknown) => thrown)
   const second = await prepared.commit(completing, held, token)
@@ -169,8 +169,9 @@ test('DynamoDB itself refuses other content under a token that it knows', async 
   const token = newToken()
   const record = await ledger.heldRecord()
   const prepared = (account: string) => ledger.store.prepare(record.id, [ledger.add(account, 1)], [])
-  await prepared(await accountOf()).commit(completing, held, token)
-  await expect(prepared(await accountOf()).commit(completing, held, token)).rejects.toMatchObject({
+  await (await prepared(await accountOf())).commit(completing, held, token)
+  const other = await prepared(await accountOf())
+  await expect(other.commit(completing, held, token)).rejects.toMatchObject({
     code: 'STORE',
     retryable: false,
   })

@@ -134,7 +134,7 @@ describe('a guarded write that is stale', () => {
     )
     const record = await ledger.heldRecord()
     const through = dynamoStore({ tableName: ledger.operations, client: lossy })
-    const prepared = through.prepare(record.id, [newer(putOf(late, 1), 1), ledger.add(other, 1)], [])
+    const prepared = await through.prepare(record.id, [newer(putOf(late, 1), 1), ledger.add(other, 1)], [])
     const token = newToken()
     await expect(prepared.commit(completing, held, token)).rejects.toMatchObject({ code: 'STORE', retryable: true })
     expect(proxy.dropped).toBe(3)
@@ -192,7 +192,7 @@ describe('a guarded update of a deleted item', () => {
       ExpressionAttributeNames: names,
       ExpressionAttributeValues: values,
     }
-    const prepared = ledger.store.prepare(record.id, [newer({ Update }, 4)], [])
+    const prepared = await ledger.store.prepare(record.id, [newer({ Update }, 4)], [])
     values[':b'] = 0
     names['#b'] = 'another'
     Update.Key.account = 'another'

@@ -40,7 +40,7 @@ describe('a commit with writes of every kind', () => {
     const through = dynamoStore({ tableName: ledger.operations, client: wire.client })
     const writes = [ledger.add(from, -3), put(to, { balance: 3 }), remove(closed), check(watched)]
     const message = { sk: 'outbox#1', attributes: { state: 'pending' } }
-    const prepared = through.prepare(record.id, writes, [message])
+    const prepared = await through.prepare(record.id, writes, [message])
     expect(wire.sent).toEqual([])
     expect(await prepared.commit(completing, held, newToken())).toEqual({ kind: 'applied', skipped: [] })
     expect(wire.sent).toEqual(['TransactWriteItems'])
@@ -58,7 +58,7 @@ describe('a commit with writes of every kind', () => {
     const record = await ledger.heldRecord()
     const attributes = { state: 'pending', deep: { x: 1 } }
     const writes: CommitWrite[] = [{ Put: { TableName: ledger.accounts, Item } }]
-    const prepared = ledger.store.prepare(record.id, writes, [{ sk: 'outbox#1', attributes }])
+    const prepared = await ledger.store.prepare(record.id, writes, [{ sk: 'outbox#1', attributes }])
     Item.tags.push('second')
     Item.at.x = 2
     Item.account = 'another'
@@ -100,7 +100,7 @@ describe('a commit with a condition that does not hold', () => {
     const record = await ledger.heldRecord()
     const message = { sk: 'outbox#1', attributes: {} }
     const writes = [put(free), put(taken, {}, 'attribute_not_exists(account)'), ledger.add(missing, 1)]
-    const prepared = ledger.store.prepare(record.id, writes, [message])
+    const prepared = await ledger.store.prepare(record.id, writes, [message])
     expect(await prepared.commit(completing, held, newToken())).toEqual({
       kind: 'conflict',
       conflicts: [
@@ -127,7 +127,7 @@ test('50 parallel operations on one item: each is committed once, and the sum is
   await ledger.put({ account, balance: 0 })
   const records = await Promise.all(Array.from({ length: 50 }, () => ledger.heldRecord()))
   const committed = async (record: (typeof records)[number]) => {
-    const prepared = ledger.store.prepare(record.id, [ledger.add(account, 1)], [])
+    const prepared = await ledger.store.prepare(record.id, [ledger.add(account, 1)], [])
     const token = newToken()
     for (;;) {
       try {

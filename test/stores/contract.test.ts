@@ -1,3 +1,4 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, inject, test } from 'vitest'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
@@ -10,6 +11,13 @@ describe('the memory store', () => {
 
 describe('the DynamoDB store, on the real engine', async () => {
   const client = localClient(inject('dynamoDbEndpoint'))
+  const store = dynamoStore({ tableName: await createTable(client), client })
+  for (const { name, check } of storeContract) test(name, () => check(store))
+})
+
+describe('the DynamoDB store with a client that keeps what it resolved, on the real engine', async () => {
+  const endpoint = inject('dynamoDbEndpoint')
+  const client = new DynamoDBClient({ endpoint, maxAttempts: 3, cacheMiddleware: true })
   const store = dynamoStore({ tableName: await createTable(client), client })
   for (const { name, check } of storeContract) test(name, () => check(store))
 })

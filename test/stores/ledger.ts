@@ -22,7 +22,7 @@ export interface Ledger {
   /** Commits writes under a record, held by default. */
   commit(record: OperationRecord, writes: readonly CommitWrite[], through?: Store): ReturnType<Commit>
 }
-type Commit = ReturnType<Store['prepare']>['commit']
+type Commit = Awaited<ReturnType<Store['prepare']>>['commit']
 
 /** What the holder of `heldRecord` says of it. */
 export const held: StandingCondition = { kind: 'held', token: 'token-a' }
@@ -93,6 +93,7 @@ export async function createLedger(client: DynamoDBClient): Promise<Ledger> {
       await store.put(record, { kind: 'absent', moment: { nowMs, clockSkewMs: 0 } })
       return record
     },
-    commit: ({ id }, writes, through = store) => through.prepare(id, writes, []).commit(completing, held, newToken()),
+    commit: async ({ id }, writes, through = store) =>
+      (await through.prepare(id, writes, [])).commit(completing, held, newToken()),
   }
 }

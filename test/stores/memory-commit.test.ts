@@ -23,14 +23,14 @@ const guarded = (id: string, onStale?: 'fail'): CommitWrite => ({
   ...(onStale && { onStale }),
 })
 const message = { sk: 'outbox#1', attributes: {} }
-const commit = (store: MemoryStore, writes: CommitWrite[], token = newToken()) =>
-  store.prepare(record.id, writes, [message]).commit(completing, held, token)
+const commit = async (store: MemoryStore, writes: CommitWrite[], token = newToken()) =>
+  (await store.prepare(record.id, writes, [message])).commit(completing, held, token)
 
 describe('the writes of a commit in memory', () => {
   test('hold, and are listed as they were given', async () => {
     const store = memoryStore({ records: [record] })
     const writes = [put('a'), guarded('b')]
-    const prepared = store.prepare(record.id, writes, [message])
+    const prepared = await store.prepare(record.id, writes, [message])
     writes.pop()
     Object.assign(writes[0]!, { Put: {} })
     expect(await prepared.commit(completing, held, newToken())).toEqual({ kind: 'applied', skipped: [] })

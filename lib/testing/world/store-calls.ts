@@ -16,8 +16,8 @@ export function overTheWire(store: Store, wire: Wire, committed: (requestToken: 
   })
   return {
     ...(Object.fromEntries(wrapped) as Store),
-    prepare(...args) {
-      const { commit } = store.prepare(...args)
+    async prepare(...args) {
+      const { commit } = await store.prepare(...args)
       return {
         commit: (change, condition, requestToken) => {
           const isEnd = change.status === 'COMPLETED'

@@ -17,7 +17,8 @@ const PACKAGES: Readonly<
   'lambda-once/event': { atOnce: ['canonicalize', 'devalue'] },
   'lambda-once/keys': { atOnce: [] },
   'lambda-once/dynamodb': {
-    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@aws-sdk/util-dynamodb', 'p-limit'],
+    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@aws-sdk/util-dynamodb'],
+    whenUsed: ['p-limit'],
   },
   'lambda-once/memory': { atOnce: [] },
   'lambda-once/store-contract': { atOnce: [] },
@@ -29,7 +30,7 @@ const PACKAGES: Readonly<
     whenUsed: ['@aws-sdk/client-eventbridge', '@aws-sdk/client-lambda', '@aws-sdk/client-sns', '@aws-sdk/client-sqs'],
   },
   'lambda-once/reconciler': { atOnce: ['canonicalize', 'devalue', 'p-limit'] },
-  'lambda-once/testing': { atOnce: ['canonicalize', 'devalue'] },
+  'lambda-once/testing': { atOnce: ['@aws-sdk/util-dynamodb', 'canonicalize', 'devalue'] },
   'lambda-once/observability': { atOnce: [] },
   'lambda-once/observability/opentelemetry': { atOnce: ['@opentelemetry/api'] },
   'lambda-once/powertools': {

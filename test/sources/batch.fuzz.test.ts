@@ -210,7 +210,8 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original })
           const given = mutated(original, changes)
           const reported = await deliver(copyOf(given))
           const runs = ran.length
-          expect(await deliver(reordered(copyOf(given)))).toEqual(reported)
+          // Failures come in the order of the records, and that of Kafka's partitions is the order of an object's keys.
+          expect(inOrder(await deliver(reordered(copyOf(given))))).toEqual(inOrder(reported))
           expect(ran).toHaveLength(runs)
         }
       }),
@@ -218,6 +219,11 @@ describe.each(Object.entries(FUZZED))('%s', (_name, { source, event: original })
     )
   })
 })
+
+/** `undefined`: the whole event was refused. */
+function inOrder(reported: readonly unknown[] | undefined): readonly string[] | undefined {
+  return reported?.map((identifier) => JSON.stringify(identifier)).sort()
+}
 
 /** The event with only this one of its records. */
 function one(given: unknown, index: number): unknown {

@@ -51,7 +51,7 @@ describe('a relay', () => {
     relay.addTarget({ function: plainFunction(stack) })
     expect(grantsOf(stack, 'RelayRole')).toEqual({
       RelayLogs: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-      Table: ['dynamodb:UpdateItem'],
+      Table: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
       'Table.StreamArn': ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
       'Table/stream/*': ['dynamodb:ListStreams'],
       RelayDeadLetters: ['sqs:SendMessage'],

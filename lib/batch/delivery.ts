@@ -129,7 +129,9 @@ async function readContent<B, R>(
   }
   try {
     const asked = engine.request(parts)
-    return { kind: 'request', record, operation: { ...asked, ...continuable(settings, raw, asked.key, place) } }
+    const isRedelivered = source.queue?.isRedelivered(raw) === true
+    const operation = { ...asked, ...(isRedelivered && { isRedelivered }) }
+    return { kind: 'request', record, operation: { ...operation, ...continuable(settings, raw, asked.key, place) } }
   } catch (error) {
     if (isLambdaOnceError(error, 'INVALID_OPTION')) throw error
     return { kind: 'refused', why: isLambdaOnceError(error, 'INVALID_INPUT') ? 'fingerprint' : 'key', error }

@@ -1,8 +1,14 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb'
-import { PutCommand, paginateQuery, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import {
+  type AttributeValue,
+  PutItemCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb'
 import { isConditionFailed } from '../base/condition-failed.ts'
 import { RECORD_SORT_KEY } from '../record/record.ts'
 import type { BesideItem, DueItem, Store } from '../record/store.ts'
+import { attributesOf, valuesOf } from './attributes.ts'
 import { aliases } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { fromBesideItem, toBesideItem } from './items.ts'
@@ -15,22 +21,23 @@ export function besideMethods({
   client,
   call,
 }: Connection): Pick<Store, 'putBeside' | 'updateBeside' | 'listBeside' | 'listDue'> {
-  /** Items of all pages, at most `limit` of them. */
-  function query(input: Omit<QueryCommandInput, 'TableName'>, limit = Number.POSITIVE_INFINITY) {
-    return call('Query', async (documents) => {
-      const items: Record<string, unknown>[] = []
-      for await (const { Items = [] } of paginateQuery({ client: documents }, { TableName: tableName, ...input })) {
-        items.push(...Items)
-        if (items.length >= limit) break
-      }
-      return items.slice(0, limit)
-    })
+  /** Items of all pages, at most `limit` of them. The SDK's paginator takes no client of another copy of the SDK. */
+  async function query(input: Omit<QueryCommandInput, 'TableName'>, limit = Number.POSITIVE_INFINITY) {
+    const items: Record<string, unknown>[] = []
+    let ExclusiveStartKey: Record<string, AttributeValue> | undefined
+    do {
+      const command = new QueryCommand({ TableName: tableName, ...input, ExclusiveStartKey })
+      const { Items = [], LastEvaluatedKey } = await call('Query', () => client().send(command))
+      items.push(...Items.map(valuesOf))
+      ExclusiveStartKey = LastEvaluatedKey
+    } while (ExclusiveStartKey !== undefined && items.length < limit)
+    return items.slice(0, limit)
   }
 
   return {
     async putBeside(id: string, item: BesideItem) {
-      const command = new PutCommand({ TableName: tableName, Item: toBesideItem(id, item) })
-      await call('PutItem', (documents) => documents.send(command))
+      const command = new PutItemCommand({ TableName: tableName, Item: attributesOf(toBesideItem(id, item)) })
+      await call('PutItem', () => client().send(command))
     },
 
     async updateBeside(id, sk, set, expected) {
@@ -48,7 +55,7 @@ export function besideMethods({
       const items = await query({
         KeyConditionExpression: '#pk = :id AND begins_with(#sk, :prefix)',
         ExpressionAttributeNames: aliases([PARTITION_KEY, SORT_KEY]),
-        ExpressionAttributeValues: { ':id': id, ':prefix': prefix },
+        ExpressionAttributeValues: attributesOf({ ':id': id, ':prefix': prefix }),
         ConsistentRead: true,
       })
       return items.filter(({ sk }) => sk !== RECORD_SORT_KEY).map(fromBesideItem)
@@ -62,7 +69,7 @@ export function besideMethods({
           // Only keys, whatever else the index carries.
           ProjectionExpression: `#${PARTITION_KEY}, #${SORT_KEY}, #${INDEX_SORT_KEY}`,
           ExpressionAttributeNames: aliases([INDEX_PARTITION_KEY, INDEX_SORT_KEY, PARTITION_KEY, SORT_KEY]),
-          ExpressionAttributeValues: { ':shard': shard, ':until': untilMs },
+          ExpressionAttributeValues: attributesOf({ ':shard': shard, ':until': untilMs }),
           Limit: limit,
         },
         limit,

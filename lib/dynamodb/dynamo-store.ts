@@ -7,8 +7,10 @@ import { besideMethods } from './beside.ts'
 import { connect } from './connection.ts'
 import { groupRequests } from './group/requests.ts'
 import type { GroupRequests } from './group/writes.ts'
+import { lookingFirst } from './looking-first.ts'
 import { partsMethods } from './parts.ts'
 import { existingRecord, recordMethods } from './records.ts'
+import { withShortCuts } from './short-cuts.ts'
 
 /** Most operations write nothing together with their record, and come alone. */
 const preparing = /* @__PURE__ */ lazily(() => import('./preparation.ts'))
@@ -47,15 +49,17 @@ export function dynamoStore(options: DynamoStoreOptions): Store {
   if (client !== undefined && typeof client.send !== 'function') {
     throw new InvalidOptionError(`client must be a DynamoDBClient; got ${show(client)}.`)
   }
-  const connection = connect(tableName, client)
+  const connection = withShortCuts(connect(tableName, client))
   const transactions = {
     tableName,
     transact: (TransactItems: TransactWriteItem[], ClientRequestToken: string) =>
       connection.client().send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken })),
     existing: async (id: string, item: unknown) => existingRecord(connection, id, item),
   }
+  const records = recordMethods(connection)
   const store = {
-    ...recordMethods(connection),
+    ...records,
+    put: lookingFirst(records),
     ...besideMethods(connection),
     ...partsMethods(connection),
     async prepare(id, writes, beside) {

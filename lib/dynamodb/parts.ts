@@ -1,6 +1,7 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { lazily } from '../outcome/lazily.ts'
 import type { Parts, Store } from '../record/store.ts'
+import { attributesOf } from './attributes.ts'
 import { batchRead } from './batch-read.ts'
 import type { Connection } from './connection.ts'
 import { partKey } from './items.ts'
@@ -12,14 +13,14 @@ const limiting = /* @__PURE__ */ lazily(() => import('p-limit'))
 
 /** The methods on the pieces of large values. */
 export function partsMethods(connection: Connection): Pick<Store, 'putParts' | 'getParts'> {
-  const { tableName, call } = connection
+  const { tableName, client, call } = connection
   return {
     async putParts({ partsId, parts, expiresAt }: Parts) {
       const { default: pLimit } = await limiting()
       const limit = pLimit(PARALLEL_PARTS)
       await limit.map(parts, (bytes, index) => {
-        const Item = { ...partKey(partsId, index), bytes, expiresAt }
-        return call('PutItem', (documents) => documents.send(new PutCommand({ TableName: tableName, Item })))
+        const Item = attributesOf({ ...partKey(partsId, index), bytes, expiresAt })
+        return call('PutItem', () => client().send(new PutItemCommand({ TableName: tableName, Item })))
       })
     },
 

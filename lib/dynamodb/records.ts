@@ -7,7 +7,7 @@ import { conditionExpression } from './conditions.ts'
 import type { Connection } from './connection.ts'
 import { recordKey, toItem, toRecord } from './items.ts'
 import { recordUpdate } from './record-update.ts'
-import { type Shorten, shortCuts } from './short-cuts.ts'
+import type { ShortConnection } from './short-cuts.ts'
 
 /** Reads the record consistently. */
 export async function readRecord(
@@ -30,14 +30,8 @@ export function existingRecord(
 }
 
 /** The methods on the record itself. */
-export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put' | 'update'> {
-  const { tableName, client, call } = connection
-  let ways: Shorten | undefined
-
-  const shorten: Shorten = (command) => {
-    ways ??= shortCuts(client())
-    return ways(command)
-  }
+export function recordMethods(connection: ShortConnection): Pick<Store, 'get' | 'put' | 'update'> {
+  const { tableName, call, clientFor } = connection
 
   async function conditional(id: string, write: Promise<unknown>): Promise<WriteAnswer> {
     try {
@@ -62,7 +56,7 @@ export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put'
         ExpressionAttributeValues: values,
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('PutItem', () => client().send(shorten(command)))
+      const write = call('PutItem', () => clientFor(command).send(command))
       return conditional(record.id, write)
     },
 
@@ -72,7 +66,7 @@ export function recordMethods(connection: Connection): Pick<Store, 'get' | 'put'
         ...recordUpdate(id, change, condition),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
-      const write = call('UpdateItem', () => client().send(shorten(command)))
+      const write = call('UpdateItem', () => clientFor(command).send(command))
       return conditional(id, write)
     },
   }

@@ -1,37 +1,43 @@
 import { hash } from 'node:crypto'
 import {
-  type AttributeValue,
+  type BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
   type DynamoDBClient,
   type PutItemCommand,
   type UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
-import { fromWire, wireText } from './wire.ts'
+import type { Connection } from './connection.ts'
+import { emptyAnswerIn, refusalIn, statementAnswersIn, wireText } from './wire.ts'
 
 /** The commands that each operation is made of. */
-export type WriteCommand = PutItemCommand | UpdateItemCommand
+export type WriteCommand = PutItemCommand | UpdateItemCommand | BatchExecuteStatementCommand
 
-/** Lets a command take the short cuts, where its client allows it. */
-export type Shorten = <C extends WriteCommand>(command: C) => C
+/** The client that this write goes out by, at once: it may be the one by which its class is resolved. */
+export type ClientFor = (command: WriteCommand) => DynamoDBClient
+
+/** A connection whose writes take the short cuts, where its client allows it. */
+export interface ShortConnection extends Connection {
+  readonly clientFor: ClientFor
+}
+
+/** Looks at the client when the first command is sent: until then there need be none. */
+export function withShortCuts(connection: Connection): ShortConnection {
+  let ways: ClientFor | undefined
+  return {
+    ...connection,
+    clientFor(command) {
+      ways ??= shortCuts(connection.client())
+      return ways(command)
+    },
+  }
+}
 
 /** The protocol under which the short cuts write and read, and the service's name in it. */
 const PROTOCOL = 'aws.protocols#awsJson1_0'
 const SERVICE = 'DynamoDB_20120810'
 
-/** The answer to a write that was applied. */
-const EMPTY = '{}'
-
 const SERIALIZER = { name: 'serializerMiddleware', step: 'serialize', override: true } as const
 const DESERIALIZER = { name: 'deserializerMiddleware', step: 'deserialize', override: true } as const
-
-type Attributes = Record<string, AttributeValue>
-
-interface Refused {
-  readonly __type?: string
-  readonly message?: string
-  readonly Message?: string
-  readonly Item?: Attributes
-}
 
 interface Operation {
   readonly name: string
@@ -82,28 +88,34 @@ type Next = (args: Args) => Promise<Answer>
 type Middleware = (next: Next, context: Context) => Next
 
 /**
- * The two short cuts of the writes that each operation is made of: its request is written as the JSON that it already
- * is, and the answers that it nearly always gets, an empty one and a failed condition, are read without a walk over the
- * schema. All else is written and read as the SDK does it. Endpoint, retries, signature and whatever middleware the
- * client has stay as they are, and see the whole input.
+ * The three short cuts of the writes that each operation is made of: its request is written as the JSON that it already
+ * is; the answers that it nearly always gets, an empty one, a failed condition and those to a batch, are read without a
+ * walk over the schema; and what the SDK resolves for a command's class is kept. All else is written and read as the SDK
+ * does it. Endpoint, retries and signature stay as they are.
  *
- * A client that is not made as the SDK makes them today takes no short cut.
+ * A client that is not made as the SDK makes them today, or has middleware of its own, takes none of them.
  */
-export function shortCuts(client: DynamoDBClient): Shorten {
+export function shortCuts(client: DynamoDBClient): ClientFor {
   const config: unknown = client.config
-  if (!isKnown(config) || !hasKnownSteps(client)) return (command) => command
+  if (!isKnown(config)) return () => client
   const known = { config, HttpRequest: config.protocol.getRequestType() }
-  const made = new Map<unknown, readonly [Middleware, Middleware]>()
+  // The same client but for that: what it keeps is its own, and no command of others meets the short cuts.
+  const short: DynamoDBClient = Object.create(client, {
+    config: { value: { ...config, cacheMiddleware: true } },
+    handlers: { value: undefined, writable: true, configurable: true },
+  })
+  const resolved = new Set<unknown>()
+  const hasOwnSteps = watchSteps(client)
   return (command) => {
     const operation = operationOf(command)
-    if (operation === undefined) return command
-    // By the command's class, since a client may keep what it resolved for one: nothing here is of one request.
-    const pair = made.get(command.constructor) ?? [serializing(known, operation), deserializing(known, operation)]
-    made.set(command.constructor, pair)
-    const stack = command.middlewareStack as unknown as { add(middleware: Middleware, options: object): void }
-    stack.add(pair[0], SERIALIZER)
-    stack.add(pair[1], DESERIALIZER)
-    return command
+    if (operation === undefined || !hasOwnSteps()) return client
+    if (!resolved.has(command.constructor)) {
+      const stack = command.middlewareStack as unknown as { add(middleware: Middleware, options: object): void }
+      stack.add(serializing(known, operation), SERIALIZER)
+      stack.add(deserializing(known, operation), DESERIALIZER)
+      resolved.add(command.constructor)
+    }
+    return short
   }
 }
 
@@ -143,13 +155,18 @@ function deserializing({ config }: Client, operation: Operation): Middleware {
     const { response } = await next(args)
     try {
       const { body, statusCode } = response
-      if (statusCode === 200 || statusCode === 400) {
+      if (body && (statusCode === 200 || statusCode === 400)) {
         const bytes = body instanceof Uint8Array ? body : await streamCollector(body)
         // Read twice it would be empty.
         response.body = bytes
-        if (statusCode === 200 && bytes.length === EMPTY.length) return { response, output: metadataOf(response) }
-        const refusal = statusCode === 400 ? refusalIn(bytes) : undefined
-        if (refusal !== undefined) throw new ConditionalCheckFailedException({ ...refusal, ...metadataOf(response) })
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+        if (statusCode === 200) {
+          const output = operation.name === 'BatchExecuteStatement' ? statementAnswersIn(text) : emptyAnswerIn(text)
+          if (output !== undefined) return { response, output: { ...output, ...metadataOf(response) } }
+        } else {
+          const refusal = refusalIn(text)
+          if (refusal !== undefined) throw new ConditionalCheckFailedException({ ...refusal, ...metadataOf(response) })
+        }
       }
       const output = await protocol.deserializeResponse(operation, { ...config, ...context }, response)
       return { response, output }
@@ -157,15 +174,6 @@ function deserializing({ config }: Client, operation: Operation): Middleware {
       throw withResponse(error, response)
     }
   }
-}
-
-/** What a failed condition has to say; `undefined` for every other error. */
-function refusalIn(bytes: Uint8Array): { readonly message: string; readonly Item?: Attributes } | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
-  if (!text.includes('ConditionalCheckFailedException')) return undefined
-  const { __type, message, Message, Item } = JSON.parse(text) as Refused
-  if (__type?.endsWith('#ConditionalCheckFailedException') !== true) return undefined
-  return { message: message ?? Message ?? 'The conditional request failed', ...(Item && { Item: fromWire(Item) }) }
 }
 
 function metadataOf({ statusCode, headers }: Response): {
@@ -189,20 +197,43 @@ function operationOf({ schema }: { readonly schema?: unknown }): Operation | und
   return typeof name === 'string' ? { namespace, name, traits, input, output } : undefined
 }
 
-/** Whether the two steps are where they would be taken over, so that nothing is written or read twice. */
-function hasKnownSteps({ middlewareStack }: DynamoDBClient): boolean {
-  const steps = middlewareStack.identify()
-  return [SERIALIZER, DESERIALIZER].every(({ name, step }) => steps.includes(`${name} - ${step}`))
+/** The steps of the SDK's own clients, in their order. */
+const OWN_STEPS = [
+  'loggerMiddleware - initialize',
+  'serializerMiddleware - serialize',
+  'contentLengthMiddleware - build',
+  'getUserAgentMiddleware - build',
+  'hostHeaderMiddleware - build',
+  'recursionDetectionMiddleware - build',
+  'retryMiddleware - finalizeRequest',
+  'httpSigningMiddleware - finalizeRequest',
+  'deserializerMiddleware - deserialize',
+].join()
+
+/**
+ * Tells whether the client has no step but the SDK's, whenever it is asked. A step that is taken over changes its place among those of others, which
+ * may change the body after it was hashed; and what is kept would not know of those that come later.
+ */
+function watchSteps({ middlewareStack }: DynamoDBClient): () => boolean {
+  let seen = ''
+  let areOwn = false
+  return () => {
+    const steps = middlewareStack.identify().join()
+    if (steps !== seen) {
+      seen = steps
+      areOwn = steps.replaceAll(/ \(a\.k\.a\. [^)]*\)/g, '') === OWN_STEPS
+    }
+    return areOwn
+  }
 }
 
 function isKnown(config: unknown): config is Config {
-  if (typeof config !== 'object' || config === null) return false
   const { protocol, streamCollector }: { readonly protocol?: Partial<Protocol>; readonly streamCollector?: unknown } =
-    config
+    Object(config)
   return (
-    typeof streamCollector === 'function' &&
     protocol?.getShapeId?.() === PROTOCOL &&
     [
+      streamCollector,
       protocol.getRequestType,
       protocol.updateServiceEndpoint,
       protocol.serializeRequest,

@@ -47,10 +47,10 @@ function grantsFor(action: string): string {
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
 export function toStoreError(error: unknown, action: string, ...tables: readonly string[]): StoreError {
-  const name = error instanceof Error ? error.name : 'unknown error'
-  const message = error instanceof Error ? error.message : String(error)
-  const status = statusOf(error)
-  const refused = (status !== undefined && status >= 400 && status < 500) || name === 'CredentialsProviderError'
+  const failure: Failure = error instanceof Error ? error : { name: 'unknown error', message: String(error) }
+  const { name, message, $metadata } = failure
+  const status = $metadata?.httpStatusCode
+  const refused = (typeof status === 'number' && status >= 400 && status < 500) || name === 'CredentialsProviderError'
   const on = `${tables.length > 1 ? 'tables' : 'table'} ${tables.map((table) => `"${table}"`).join(', ')}`
   return new StoreError(`DynamoDB ${action} on ${on} failed: ${name}: ${message}${adviceFor(name, action)}`, {
     cause: error,
@@ -65,9 +65,9 @@ export function isCancelled(
   return error instanceof Error && error.name === 'TransactionCanceledException'
 }
 
-function statusOf(error: unknown): number | undefined {
-  const metadata: unknown = error instanceof Error ? Reflect.get(error, '$metadata') : undefined
-  const status: unknown =
-    typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'httpStatusCode') : undefined
-  return typeof status === 'number' ? status : undefined
+/** What is looked at of an error. */
+interface Failure {
+  readonly name: string
+  readonly message: string
+  readonly $metadata?: { readonly httpStatusCode?: unknown } | null
 }

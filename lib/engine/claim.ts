@@ -74,7 +74,11 @@ export async function claimRecord(settings: Settings, report: Report, request: O
   try {
     const fresh = await freshRecords(settings, request, token)
     let wanted = fresh()
-    let attempt = (): Promise<WriteAnswer> => store.put(wanted, { kind: 'absent', moment: moment() })
+    const isLikelyTaken = hasBegun || request.isRedelivered === true
+    // At the time that the record says it was made: what it replaces must be older, or fences would not rise.
+    const absent = () => ({ kind: 'absent', moment: { ...moment(), nowMs: wanted.updatedAtMs } }) as const
+    let attempt = (): Promise<WriteAnswer> =>
+      store.put(wanted, { ...absent(), ...(isLikelyTaken && { isLikelyTaken }) })
     // A reconciler continues what is there, and never begins anything.
     if (request.isReconciled) attempt = async () => ({ applied: false, existing: await store.get(request.id) })
 
@@ -103,7 +107,7 @@ export async function claimRecord(settings: Settings, report: Report, request: O
         token = settings.newId()
         tokens.add(token)
         wanted = { ...fresh(), token }
-        attempt = () => store.put(wanted, { kind: 'absent', moment: moment() })
+        attempt = () => store.put(wanted, absent())
         continue
       }
       const seenExactly: StandingCondition = { kind: 'seen', token: seen.token, rev: seen.rev }

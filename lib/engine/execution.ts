@@ -30,6 +30,8 @@ export interface OperationRequest {
   readonly deadlineMs?: number
   /** The caller's small notes, written with the first claim. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** It was delivered before, so that there probably is a record. */
+  readonly isRedelivered?: boolean
   /** How the request can be delivered again. */
   readonly redrive?: Redrive
   /** A reconciler asks: it continues what is there, and never begins anything. */

@@ -49,10 +49,11 @@ export async function untilAnswered<T>(
  * answer was lost. The client's own time-outs cannot know the deadline, and with their retries take seconds.
  */
 export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Store {
-  function inTime<T>(call: Promise<T>): Promise<T> {
+  function inTime<T>(call: Promise<T>, giveUp?: () => void): Promise<T> {
     const leftMs = Math.max(deadlineMs - ANSWER_RESERVE_MS - clock.now(), SHORTEST_CALL_MS)
     return new Promise<T>((resolve, reject) => {
       const stop = after(clock, leftMs, () => {
+        giveUp?.()
         reject(new StoreError('The store has not answered before the end of the invocation.', { retryable: true }))
       })
       call.then(
@@ -68,7 +69,11 @@ export function storeUntil(store: Store, clock: Clock, deadlineMs: number): Stor
     })
   }
   return {
-    put: (record, condition) => inTime(store.put(record, condition)),
+    put(record, condition) {
+      if (condition.kind !== 'absent' || !condition.isLikelyTaken) return inTime(store.put(record, condition))
+      const over = new AbortController()
+      return inTime(store.put(record, { ...condition, signal: over.signal }), () => over.abort())
+    },
     update: (id, change, condition) => inTime(store.update(id, change, condition)),
     get: (id) => inTime(store.get(id)),
     putParts: (parts) => inTime(store.putParts(parts)),

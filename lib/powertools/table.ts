@@ -1,6 +1,6 @@
-import { GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { type AttributeValue, GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
 import { isConditionFailed } from '../base/condition-failed.ts'
+import { attributesOf, valuesOf } from '../dynamodb/attributes.ts'
 import { connect } from '../dynamodb/connection.ts'
 import { CLOCK_SKEW_MS, OPERATION_MARK } from './item.ts'
 import type { Settings } from './options.ts'
@@ -28,7 +28,7 @@ const LEAST_BARRIER_SECONDS = 900
 /** The table of Powertools. */
 export function powertoolsTable<P>(settings: Settings<P>): PowertoolsTable {
   const { tableName, names, partition, clock, expiresAfterSeconds } = settings
-  const { call } = connect(tableName, settings.client)
+  const { client, call } = connect(tableName, settings.client)
   const keyOf = (id: string) =>
     names.sortKey === undefined ? { [names.key]: id } : { [names.key]: partition, [names.sortKey]: id }
   const expiry = (seconds: number) => Math.round(clock.now() / 1000 + seconds)
@@ -36,16 +36,16 @@ export function powertoolsTable<P>(settings: Settings<P>): PowertoolsTable {
   return {
     async take(id, operation, validation) {
       const nowMs = clock.now()
-      const command = new PutCommand({
+      const command = new PutItemCommand({
         TableName: tableName,
         // Without a time at which it ends, Powertools leaves a record alone until it expires.
-        Item: {
+        Item: attributesOf({
           ...keyOf(id),
           [names.status]: 'INPROGRESS',
           [names.expiry]: expiry(Math.max(expiresAfterSeconds, LEAST_BARRIER_SECONDS)),
-          ...(validation !== undefined && { [names.validation]: validation }),
+          [names.validation]: validation,
           [OPERATION_MARK]: operation,
-        },
+        }),
         ConditionExpression:
           'attribute_not_exists(#key) OR #expiry < :now OR #mark = :operation OR (#status = :inProgress AND #until < :overdue)',
         ExpressionAttributeNames: {
@@ -55,27 +55,28 @@ export function powertoolsTable<P>(settings: Settings<P>): PowertoolsTable {
           '#status': names.status,
           '#until': names.inProgressExpiry,
         },
-        ExpressionAttributeValues: {
+        ExpressionAttributeValues: attributesOf({
           ':now': nowMs / 1000,
           ':operation': operation,
           ':inProgress': 'INPROGRESS',
           ':overdue': nowMs - CLOCK_SKEW_MS,
-        },
+        }),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       })
       try {
-        await call('PutItem', (documents) => documents.send(command))
+        await call('PutItem', () => client().send(command))
         return { isTaken: true }
       } catch (error) {
         if (!isConditionFailed(error)) throw error
-        return { isTaken: false, item: error.Item === undefined ? await read(id) : plain(error.Item) }
+        const item = (error.Item as Attributes | undefined) ?? (await read(id))
+        return { isTaken: false, item: item && valuesOf(item) }
       }
     },
 
     async complete(id, operation, value) {
-      const command = new UpdateCommand({
+      const command = new UpdateItemCommand({
         TableName: tableName,
-        Key: keyOf(id),
+        Key: attributesOf(keyOf(id)),
         UpdateExpression: `SET #status = :completed, #expiry = :expiry${value === undefined ? '' : ', #data = :data'}`,
         ConditionExpression: '#mark = :operation',
         ExpressionAttributeNames: {
@@ -84,25 +85,22 @@ export function powertoolsTable<P>(settings: Settings<P>): PowertoolsTable {
           '#mark': OPERATION_MARK,
           ...(value !== undefined && { '#data': names.data }),
         },
-        ExpressionAttributeValues: {
+        ExpressionAttributeValues: attributesOf({
           ':completed': 'COMPLETED',
           ':expiry': expiry(expiresAfterSeconds),
           ':operation': operation,
-          ...(value !== undefined && { ':data': value }),
-        },
+          ':data': value,
+        }),
       })
-      await call('UpdateItem', (documents) => documents.send(command))
+      await call('UpdateItem', () => client().send(command))
     },
   }
 
   /** Old clients, and some emulators, do not bring the item that stood against a condition. */
-  async function read(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const command = new GetCommand({ TableName: tableName, Key: keyOf(id), ConsistentRead: true })
-    return (await call('GetItem', (documents) => documents.send(command))).Item
+  async function read(id: string): Promise<Attributes | undefined> {
+    const command = new GetItemCommand({ TableName: tableName, Key: attributesOf(keyOf(id)), ConsistentRead: true })
+    return (await call('GetItem', () => client().send(command))).Item
   }
 }
 
-/** It comes back marshalled, through the document client too. */
-function plain(item: unknown): Readonly<Record<string, unknown>> {
-  return unmarshall(item as Parameters<typeof unmarshall>[0])
-}
+type Attributes = Readonly<Record<string, AttributeValue>>

@@ -14,8 +14,16 @@ import type {
 
 /** What a write asks of the record that is there when it arrives. */
 export type Condition =
-  /** No record, or one that counts as absent, and (so that fences stay ordered) was created before `nowMs`. */
-  { readonly kind: 'absent'; readonly moment: Moment } | StandingCondition
+  | {
+      /** No record, or one that counts as absent, and (so that fences stay ordered) was created before `nowMs`. */
+      readonly kind: 'absent'
+      readonly moment: Moment
+      /** There probably is one: a store to which a look costs less than a refused write may look first. */
+      readonly isLikelyTaken?: true
+      /** Aborted when nobody waits for the answer any more: what looked first must not write then. */
+      readonly signal?: AbortSignal
+    }
+  | StandingCondition
 
 /** What a change asks of the record it changes. */
 export type StandingCondition =

@@ -1,7 +1,17 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { countsAsAbsent, type OperationRecord, type Status, type StepRecord } from '../record/record.ts'
 import type { Store } from '../record/store.ts'
-import { absentAt, aRecord, aStep, type ContractCase, NOW_MS, NOW_SECONDS, SKEW_MS, stored } from './fixtures.ts'
+import {
+  absentAt,
+  aRecord,
+  aStep,
+  type ContractCase,
+  likelyTakenAt,
+  NOW_MS,
+  NOW_SECONDS,
+  SKEW_MS,
+  stored,
+} from './fixtures.ts'
 
 /** Every record whose treatment by a claim differs; the pure rule of the engine says which way. */
 function recordsOfEveryKind(): OperationRecord[] {
@@ -71,8 +81,38 @@ export const claimCases: readonly ContractCase[] = [
     name: 'refuses to put over a released record that was created later than the writer knows, so that fences stay ordered',
     async check(store: Store) {
       const record = await stored(store, aRecord({ status: 'RELEASED', createdAtMs: NOW_MS + 5 }))
-      const answer = await store.put({ ...record, token: 'token-b' }, absentAt(NOW_MS))
-      deepStrictEqual(answer, { applied: false, existing: record })
+      for (const condition of [absentAt(NOW_MS), likelyTakenAt(NOW_MS)]) {
+        const answer = await store.put({ ...record, token: 'token-b' }, condition)
+        deepStrictEqual(answer, { applied: false, existing: record })
+      }
+    },
+  },
+  {
+    name: 'puts a record that is likely to be there already, and is not',
+    async check(store: Store) {
+      const record = aRecord({ steps: { 'charge.card': aStep } })
+      deepStrictEqual(await store.put(record, likelyTakenAt(NOW_MS)), { applied: true })
+      deepStrictEqual(await store.get(record.id), record)
+    },
+  },
+  {
+    name: 'puts over exactly the records that count as absent, also where one is likely to be there',
+    async check(store: Store) {
+      for (const record of recordsOfEveryKind()) {
+        await stored(store, record)
+        const next = { ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id: record.id }
+        const answer = await store.put(next, likelyTakenAt(NOW_MS))
+        const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
+        deepStrictEqual(answer, absent ? { applied: true } : { applied: false, existing: record })
+        deepStrictEqual(await store.get(record.id), absent ? next : record)
+      }
+    },
+  },
+  {
+    name: 'answers a claim that is likely to be refused with the record it has written itself',
+    async check(store: Store) {
+      const record = await stored(store, aRecord())
+      deepStrictEqual(await store.put(record, likelyTakenAt(NOW_MS)), { applied: false, existing: record })
     },
   },
   {
@@ -95,7 +135,10 @@ export const claimCases: readonly ContractCase[] = [
     async check(store: Store) {
       const { id } = aRecord()
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => store.put({ ...aRecord({ token: `token-${n}` }), id }, absentAt(NOW_MS))),
+        Array.from({ length: 20 }, (_, n) => {
+          const condition = n % 2 === 0 ? absentAt(NOW_MS) : likelyTakenAt(NOW_MS)
+          return store.put({ ...aRecord({ token: `token-${n}` }), id }, condition)
+        }),
       )
       const winners = answers.flatMap((answer, n) => (answer.applied ? [`token-${n}`] : []))
       strictEqual(winners.length, 1)

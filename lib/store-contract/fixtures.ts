@@ -35,6 +35,13 @@ export function aRecord(fields: Partial<OperationRecord> = {}): OperationRecord 
 
 export const absentAt = (nowMs: number): Condition => ({ kind: 'absent', moment: { nowMs, clockSkewMs: SKEW_MS } })
 
+/** The same condition, of one who has reason to think that there is a record. */
+export const likelyTakenAt = (nowMs: number): Condition => ({
+  kind: 'absent',
+  moment: { nowMs, clockSkewMs: SKEW_MS },
+  isLikelyTaken: true,
+})
+
 export const aStep: StepRecord = { kind: 'done', value: { kind: 'text', text: '[1]' } }
 
 export const completion: RecordChange = {

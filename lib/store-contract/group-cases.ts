@@ -1,13 +1,14 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { systemClock } from '../base/clock.ts'
 import { countsAsAbsent, type OperationRecord, type Status } from '../record/record.ts'
-import type { RecordChange, Store } from '../record/store.ts'
+import type { Condition, RecordChange, Store } from '../record/store.ts'
 import {
   absentAt,
   aRecord,
   aStep,
   type ContractCase,
   completion,
+  likelyTakenAt,
   NOW_MS,
   NOW_SECONDS,
   SKEW_MS,
@@ -26,6 +27,28 @@ function grouped(store: Store): Store {
 
 const many = (fields: Partial<OperationRecord> = {}) => Array.from({ length: MANY }, () => aRecord(fields))
 const seen = { kind: 'seen', token: 'token-a', rev: 1 } as const
+
+/** Claims records of every kind that a claim may meet, and one that is not there. */
+async function putsOverTheAbsent(store: Store, condition: Condition): Promise<void> {
+  const statuses: Status[] = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'RETRYABLE', 'WAITING', 'UNKNOWN', 'RELEASED']
+  const kinds = statuses.flatMap((status) =>
+    [NOW_SECONDS - 1, NOW_SECONDS + 1].flatMap((expiresAt) =>
+      [NOW_MS - SKEW_MS - 1, NOW_MS + 1].map((leaseUntil) => aRecord({ status, expiresAt, leaseUntil })),
+    ),
+  )
+  for (const record of kinds) await stored(store, record)
+  const group = grouped(store)
+  const next = kinds.map(({ id }) => ({ ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id }))
+  const fresh = aRecord()
+  const answers = await Promise.all([...next, fresh].map((record) => group.put(record, condition)))
+  deepStrictEqual(answers.pop(), applied)
+  deepStrictEqual(await store.get(fresh.id), fresh)
+  for (const [index, record] of kinds.entries()) {
+    const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
+    deepStrictEqual(answers[index], absent ? applied : { applied: false, existing: record })
+    deepStrictEqual(await store.get(record.id), absent ? next[index] : record)
+  }
+}
 
 /** What a store that sends writes together must do: each has the answer that it would have had alone. */
 export const groupCases: readonly ContractCase[] = [
@@ -48,24 +71,45 @@ export const groupCases: readonly ContractCase[] = [
   },
   {
     name: 'puts over exactly those among many that count as absent, and answers the others',
+    check: (store: Store) => putsOverTheAbsent(store, absentAt(NOW_MS)),
+  },
+  {
+    name: 'puts over exactly those among many that count as absent, also where all are likely to be there',
+    check: (store: Store) => putsOverTheAbsent(store, likelyTakenAt(NOW_MS)),
+  },
+  {
+    name: 'answers those among many claims that are likely to be refused with the records they have written themselves',
     async check(store: Store) {
-      const statuses: Status[] = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'RETRYABLE', 'WAITING', 'UNKNOWN', 'RELEASED']
-      const kinds = statuses.flatMap((status) =>
-        [NOW_SECONDS - 1, NOW_SECONDS + 1].flatMap((expiresAt) =>
-          [NOW_MS - SKEW_MS - 1, NOW_MS + 1].map((leaseUntil) => aRecord({ status, expiresAt, leaseUntil })),
-        ),
-      )
-      for (const record of kinds) await stored(store, record)
       const group = grouped(store)
-      const next = kinds.map(({ id }) => ({ ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id }))
-      const fresh = aRecord()
-      const answers = await Promise.all([...next, fresh].map((record) => group.put(record, absentAt(NOW_MS))))
-      deepStrictEqual(answers.pop(), applied)
-      for (const [index, record] of kinds.entries()) {
-        const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
-        deepStrictEqual(answers[index], absent ? applied : { applied: false, existing: record })
-        deepStrictEqual(await store.get(record.id), absent ? next[index] : record)
+      const records = many()
+      const own = records.filter((_, index) => index % 4 === 0)
+      for (const record of own) await stored(store, record)
+      const answers = await Promise.all(records.map((record) => group.put(record, likelyTakenAt(NOW_MS))))
+      for (const [index, record] of records.entries()) {
+        deepStrictEqual(answers[index], own.includes(record) ? { applied: false, existing: record } : applied)
+        deepStrictEqual(await store.get(record.id), record)
       }
+    },
+  },
+  {
+    name: 'lets one of three claims of a record win that are made at the same time, of which two are likely to be refused',
+    async check(store: Store) {
+      const group = grouped(store)
+      const first = aRecord()
+      const claims = ['token-a', 'token-b', 'token-c'].map((token) => ({ ...first, token }))
+      const [plain, ...others] = claims.map((claim, index) =>
+        group.put(claim, index === 0 ? absentAt(NOW_MS) : likelyTakenAt(NOW_MS)),
+      )
+      const neighbours = many().map((record) => group.put(record, likelyTakenAt(NOW_MS)))
+      const answers = await Promise.all([plain, ...others])
+      const winner = claims.find((_, index) => answers[index]?.applied)
+      deepStrictEqual(await store.get(first.id), winner)
+      const lost = answers.filter((answer) => !answer?.applied)
+      deepStrictEqual(lost, [
+        { applied: false, existing: winner },
+        { applied: false, existing: winner },
+      ])
+      ok((await Promise.all(neighbours)).every((answer) => answer.applied))
     },
   },
   {

@@ -1,87 +1,33 @@
-import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
-import type { SQSEvent } from 'aws-lambda'
-import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { type AttributeValue, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
+import { describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../lib/base/clock.ts'
-import { batchHandler, type ParsedBatchOptions, type RecordFailure } from '../../lib/batch/index.ts'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
-import { createIdempotency, type IdempotencyOptions, type Operation } from '../../lib/index.ts'
 import { startLostAnswerProxy } from '../stores/lost-answer-proxy.ts'
-import { type BatchFault, withStatementFaults } from '../stores/statement-faults.ts'
+import type { BatchFault } from '../stores/statement-faults.ts'
 import { createTable, localClient } from '../stores/table.ts'
-import { watchedClient } from '../stores/wire.ts'
-import { identifiers } from './set-up.ts'
-import { event, invocation, message, redelivered } from './sqs-event.ts'
-
-const endpoint = inject('dynamoDbEndpoint')
-const tableName = await createTable(localClient(endpoint))
-const clients: DynamoDBClient[] = []
-afterEach(() => {
-  for (const client of clients.splice(0)) client.destroy()
-  vi.restoreAllMocks()
-})
-
-interface Given {
-  work?: (id: string, operation: Operation) => unknown
-  options?: Partial<ParsedBatchOptions<{ id: string }>>
-  core?: Partial<IdempotencyOptions>
-  faults?: BatchFault[]
-  at?: string
-  table?: string
-}
-
-/** A queue's consumer on the real engine, and what goes over its wire. Each has a namespace of its own. */
-function setUp({ work = () => undefined, options = {}, core = {}, faults = [], at = endpoint, table }: Given = {}) {
-  const { client, sent } = watchedClient(at)
-  clients.push(client)
-  const batches = withStatementFaults(client, faults)
-  const failures: RecordFailure[] = []
-  const ran: string[] = []
-  const idempotency = createIdempotency({
-    store: dynamoStore({ tableName: table ?? tableName, client }),
-    namespace: `n${crypto.randomUUID()}`,
-    ...core,
-  })
-  const handler = batchHandler<{ id: string }>(
-    { idempotency, onFailure: (failure) => failures.push(failure), ...options },
-    async ({ body }, operation) => {
-      ran.push(body.id)
-      return work(body.id, operation)
-    },
-  )
-  return {
-    ran,
-    batches,
-    reasons: () => failures.splice(0).map(({ why }) => why),
-    /** What is reported, and the requests it took. */
-    async deliver(batch: SQSEvent, context = invocation()) {
-      sent.length = 0
-      const failed = identifiers(await handler(batch, context))
-      return { failed, requests: [...sent] }
-    },
-  }
-}
-
-const messages = (count: number, given: Parameters<typeof message>[1] = {}) =>
-  Array.from({ length: count }, (_, index) => message(`m${index}`, given))
-const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`)
-const TOGETHER = 'BatchExecuteStatement'
-const times = (count: number, request: string) => Array.from({ length: count }, () => request)
+import { endpoint, ids, messages, setUp, TOGETHER, tableName, times } from './real-queue.ts'
+import { event, message, redelivered } from './sqs-event.ts'
 
 describe('the requests of a batch', () => {
-  test('are two for ten new records, and two when all are delivered again', async () => {
+  test('are two for nine new records', async () => {
     const { deliver, ran } = setUp()
-    const batch = event(...messages(10))
-    expect(await deliver(batch)).toEqual({ failed: [], requests: [TOGETHER, TOGETHER] })
-    expect(await deliver(redelivered(batch))).toEqual({ failed: [], requests: [TOGETHER, 'BatchGetItem'] })
-    expect(ran).toEqual(ids(10))
+    expect(await deliver(event(...messages(9)))).toEqual({ failed: [], requests: [TOGETHER, TOGETHER] })
+    expect(ran).toEqual(ids(9))
   })
 
-  test('are three for a batch of which half was done before', async () => {
+  test('are four for ten new records: two at a time', async () => {
+    const { deliver, ran, batches } = setUp()
+    expect(await deliver(event(...messages(10)))).toEqual({ failed: [], requests: times(4, TOGETHER) })
+    expect(batches.map(({ length }) => length)).toEqual([5, 5, 5, 5])
+    expect(ran.toSorted()).toEqual(ids(10))
+  })
+
+  test('are one more for each look at what was done before, though not delivered again', async () => {
     const { deliver, ran } = setUp()
-    const all = messages(10)
-    await deliver(event(...all.slice(0, 5)))
+    const all = messages(8)
+    await deliver(event(...all.slice(0, 4)))
     expect(await deliver(event(...all))).toEqual({ failed: [], requests: [TOGETHER, 'BatchGetItem', TOGETHER] })
-    expect(ran).toEqual(ids(10))
+    expect(ran).toEqual(ids(8))
   })
 
   test('are eight for a hundred records at once', async () => {
@@ -109,7 +55,7 @@ describe('the requests of a batch', () => {
     expect(order.filter((id) => id.startsWith('A'))).toEqual(['A1', 'A2', 'A3'])
   })
 
-  test('are four for ten records that are resumed: one claim for all, one look, one takeover, one completion', async () => {
+  test('are three for nine records that are resumed: one look for all, one takeover, one completion', async () => {
     let isDown = true
     const { deliver, reasons, ran } = setUp({
       work: (_id, { attempt }) => {
@@ -117,15 +63,12 @@ describe('the requests of a batch', () => {
         return attempt
       },
     })
-    const batch = event(...messages(10))
-    expect(await deliver(batch)).toEqual({ failed: ids(10), requests: [TOGETHER, TOGETHER] })
-    expect(reasons()).toEqual(times(10, 'threw'))
+    const batch = event(...messages(9))
+    expect(await deliver(batch)).toEqual({ failed: ids(9), requests: [TOGETHER, TOGETHER] })
+    expect(reasons()).toEqual(times(9, 'threw'))
     isDown = false
-    expect(await deliver(redelivered(batch))).toEqual({
-      failed: [],
-      requests: [TOGETHER, 'BatchGetItem', TOGETHER, TOGETHER],
-    })
-    expect(ran).toHaveLength(20)
+    expect(await deliver(redelivered(batch))).toEqual({ failed: [], requests: ['BatchGetItem', TOGETHER, TOGETHER] })
+    expect(ran).toHaveLength(18)
   })
 
   test('are those of a single operation for a batch of one, and for every record without group commit', async () => {
@@ -306,20 +249,24 @@ describe('a role that may not write batches of statements', () => {
 
 describe('an answer lost after the statements were carried out', () => {
   test.each([
-    ['of the claims, which the SDK repeats', 'INSERT INTO', 1],
-    ['of the claims, until the SDK gives up', 'INSERT INTO', 3],
-    ['of the completions, which the SDK repeats', 'UPDATE ', 1],
-    ['of the completions, until the SDK gives up', 'UPDATE ', 4],
-  ])('%s: each record runs once, and is done', async (_name, part, count) => {
+    ['of the claims, which the SDK repeats', 'INSERT INTO', 9, 1],
+    ['of the claims, until the SDK gives up', 'INSERT INTO', 9, 3],
+    ['of the claims in both requests, which the SDK repeats', 'INSERT INTO', 10, 2],
+    ['of the claims in both requests, until the SDK gives up', 'INSERT INTO', 10, 6],
+    ['of the completions, which the SDK repeats', 'UPDATE ', 9, 1],
+    ['of the completions, until the SDK gives up', 'UPDATE ', 9, 3],
+    ['of the completions in both requests, which the SDK repeats', 'UPDATE ', 10, 2],
+    ['of the completions in both requests, until the SDK gives up', 'UPDATE ', 10, 6],
+  ])('%s: each record runs once, and is done', async (_name, part, records, count) => {
     const proxy = await startLostAnswerProxy(endpoint)
     try {
       const { deliver, ran } = setUp({ at: proxy.endpoint })
-      const batch = event(...messages(10))
+      const batch = event(...messages(records))
       proxy.drop(count, part)
       expect((await deliver(batch)).failed).toEqual([])
       expect(proxy.dropped).toBe(count)
-      expect(await deliver(redelivered(batch))).toEqual({ failed: [], requests: [TOGETHER, 'BatchGetItem'] })
-      expect(ran.toSorted()).toEqual(ids(10))
+      expect(await deliver(redelivered(batch))).toEqual({ failed: [], requests: ['BatchGetItem'] })
+      expect(ran.toSorted()).toEqual(ids(records))
     } finally {
       await proxy.stop()
     }

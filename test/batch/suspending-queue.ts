@@ -1,9 +1,10 @@
 import type { SendMessageBatchCommandInput } from '@aws-sdk/client-sqs'
 import type { SQSRecord } from 'aws-lambda'
 import type { BatchRecord, ParsedBatchOptions } from '../../lib/batch/index.ts'
-import { type IdempotencyOptions, type Operation, OUTBOX_PREFIX } from '../../lib/index.ts'
+import { type IdempotencyOptions, type Operation, OUTBOX_PREFIX, type Store } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { createSender, dispatchOne } from '../../lib/outbox/index.ts'
+import type { Condition } from '../../lib/record/store.ts'
 import { type Fault, faultyStore } from '../core/faulty-store.ts'
 import { type Body, setUp } from './set-up.ts'
 import { event, message } from './sqs-event.ts'
@@ -30,9 +31,18 @@ export function suspendingQueue({
 }) {
   const memory = memoryStore()
   const faults = { commit: [] as Fault[], put: [] as Fault[], get: [] as Fault[] }
+  const faulty = faultyStore(memory, faults)
+  const conditions: Condition[] = []
+  const store: Store = {
+    ...faulty,
+    put(record, condition) {
+      conditions.push(condition)
+      return faulty.put(record, condition)
+    },
+  }
   const consumer = setUp({
     options: { redrive: { queueUrl: QUEUE_URL }, ...options },
-    core: { relay: true, random: () => 0.5, store: faultyStore(memory, faults), ...core },
+    core: { relay: true, random: () => 0.5, store, ...core },
     work: (_id, operation, record) => work(operation, record),
   })
   const { clock } = consumer
@@ -103,6 +113,8 @@ export function suspendingQueue({
     ...consumer,
     memory,
     faults,
+    /** What each claim has asked of the record that was there. */
+    conditions,
     queue,
     dead,
     send,

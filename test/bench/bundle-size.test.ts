@@ -4,30 +4,31 @@ import { bundleSizes, type EntrySize } from './bundle-size.ts'
 
 /**
  * Most minified kilobytes that an entry may add to what a function with the SDK and Middy has: to a bundle of one file,
- * and to what is loaded before the first invocation where the bundle is split. They go up only for what protects.
+ * and to what is loaded before the first invocation where the bundle is split. They go up only for what protects, and what makes every
+ * message cheaper.
  */
 const BUDGETS: Readonly<Record<string, readonly [whole: number, first: number]>> = {
-  '.': [97, 61.5],
+  '.': [97, 62],
   './http': [21.5, 24],
   './batch': [30.5, 38.5],
   './event': [17.5, 20.5],
   './keys': [8.5, 8.5],
-  './dynamodb': [40, 22],
+  './dynamodb': [41.5, 23.5],
   './cache': [23, 23],
   './memory': [13, 13],
   './retry': [11, 11],
   './order': [8.5, 8.5],
   './outbox': [38, 24.5],
   './reconciler': [33, 34],
-  './testing': [138.5, 103],
+  './testing': [139, 103],
   './observability': [5, 5],
   './observability/opentelemetry': [11, 11],
   './powertools': [11, 11],
   'HTTP middleware': [20.5, 23.5],
   'batch middleware': [21.5, 29.5],
-  'HTTP middleware, engine and DynamoDB store': [150.5, 98],
-  'batch middleware, engine and DynamoDB store': [148.5, 97.5],
-  'engine and DynamoDB store': [133, 80.5],
+  'HTTP middleware, engine and DynamoDB store': [152.5, 99.5],
+  'batch middleware, engine and DynamoDB store': [150.5, 99],
+  'engine and DynamoDB store': [135, 81.5],
 }
 
 let sizes: readonly EntrySize[]

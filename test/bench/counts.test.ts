@@ -35,10 +35,14 @@ describe('the requests of', () => {
     ['duplicate, outcome of 1 KB', 'PutItem'],
     ['duplicate, outcome of 50 KB', 'PutItem, BatchGetItem'],
     ['duplicate, outcome of 1 MB', 'PutItem, BatchGetItem'],
+    ['duplicate, redelivered', 'GetItem'],
     ['duplicate while the first one runs', 'PutItem'],
     ['another request under a used key', 'PutItem'],
     ['batch of 10, one by one', '10 PutItem, 10 UpdateItem'],
     ['batch of 10 duplicates, one by one', '10 PutItem'],
+    ['batch of 10', '4 BatchExecuteStatement'],
+    ['batch of 10 duplicates', '2 BatchExecuteStatement, 2 BatchGetItem'],
+    ['batch of 10 redelivered', 'BatchGetItem'],
     ['relay, each message', 'UpdateItem'],
   ])('a %s', (name, actions) => {
     expect(actionsOf(walked(name))).toBe(actions)
@@ -64,12 +68,23 @@ describe('the units of', () => {
     ['batch of 10, one by one', 20],
     ['batch of 10', 20],
     ['batch of 10 duplicates', 10],
+    ['duplicate, redelivered', 0],
+    ['batch of 10 redelivered', 0],
   ])('a %s are %d writes', (name, writeUnits) => {
     expect(unitsOf(walked(name)).writeUnits).toBe(writeUnits)
   })
 
+  test.each([
+    ['duplicate', 0],
+    ['duplicate, redelivered', 1],
+    ['batch of 10 duplicates', 10],
+    ['batch of 10 redelivered', 10],
+  ])('a %s are %d reads', (name, readUnits) => {
+    expect(unitsOf(walked(name)).readUnits).toBe(readUnits)
+  })
+
   test('a duplicate add nothing to the index', () => {
-    for (const name of ['duplicate', 'batch of 10 duplicates']) {
+    for (const name of ['duplicate', 'duplicate, redelivered', 'batch of 10 duplicates', 'batch of 10 redelivered']) {
       expect(unitsOf(walked(name, true)).indexUnits).toBe(0)
     }
   })

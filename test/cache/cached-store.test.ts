@@ -4,8 +4,9 @@ import { CACHE_DEFAULTS, cachedStore } from '../../lib/cache/index.ts'
 import { idempotent } from '../../lib/http/index.ts'
 import { PermanentError, RetryLater, StoreError } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
-import { absentAt, aRecord, completion, NOW_MS } from '../../lib/store-contract/fixtures.ts'
-import { event, invocation, message } from '../batch/sqs-event.ts'
+import type { Condition } from '../../lib/record/store.ts'
+import { absentAt, aRecord, completion, likelyTakenAt, NOW_MS } from '../../lib/store-contract/fixtures.ts'
+import { event, invocation, message, redelivered } from '../batch/sqs-event.ts'
 import { codeOf, ORDER } from '../core/harness.ts'
 import { httpEvent, lambdaContext } from '../http/events.ts'
 import { headerOf } from '../http/harness.ts'
@@ -251,6 +252,37 @@ describe('what may have changed is asked for', () => {
     expect((await admit()).admitted).toBe(false)
     if (first.admitted) await first.release()
     expect((await admit()).admitted).toBe(true)
+  })
+})
+
+describe('a claim that is likely to be refused', () => {
+  test('reaches the store as it is, once, and is answered from memory from then on', async () => {
+    const store = memoryStore()
+    const conditions: Condition[] = []
+    const cached = cachedStore({
+      ...store,
+      put: (record, condition) => {
+        conditions.push(condition)
+        return store.put(record, condition)
+      },
+    })
+    const done = aRecord({ status: 'COMPLETED', updatedAtMs: NOW_MS })
+    await store.put(done, absentAt(NOW_MS))
+    for (const token of ['one', 'another']) {
+      const answer = await cached.put({ ...aRecord({ token }), id: done.id }, likelyTakenAt(NOW_MS))
+      expect(answer).toEqual({ applied: false, existing: done })
+    }
+    expect(conditions).toEqual([likelyTakenAt(NOW_MS)])
+  })
+
+  test('that was delivered again to a process that has run it takes no request', async () => {
+    const { idempotency, asked } = process()
+    const handler = batchHandler({ idempotency }, () => undefined)
+    const batch = event(message('1'), message('2'))
+    await handler(batch, invocation())
+    asked()
+    expect(await handler(redelivered(batch), invocation())).toEqual({ batchItemFailures: [] })
+    expect(asked()).toEqual([])
   })
 })
 

@@ -269,6 +269,22 @@ describe('a release asked for by the work', () => {
     expect((await idempotency.run({ ...ORDER, input: 'corrected' }, () => 'ran')).value).toBe('ran')
   })
 
+  test('keeps fences ordered over a release, also where the clock ticks while the next claim is made', async () => {
+    const { store, clock } = setUp()
+    const at = clock.now()
+    const fences: string[] = []
+    const claimAt = (now: () => number, release: boolean) =>
+      createIdempotency({ store, namespace: 'orders', clock: { ...clock, now } }).run(ORDER, (operation) => {
+        fences.push(operation.fence)
+        if (release) operation.release()
+      })
+    await claimAt(() => at, true)
+    let ticking = at
+    await claimAt(() => ticking++, false)
+    expect(new Set(fences).size).toBe(2)
+    expect([...fences].sort()).toEqual(fences)
+  })
+
   test('keeps fences ordered over a release in the same millisecond', async () => {
     const { idempotency } = setUp()
     const fences: string[] = []

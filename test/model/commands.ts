@@ -67,14 +67,14 @@ function compare({ record }: Mirror, stored: OperationRecord | undefined): void 
   )
 }
 
-const claimed = (fingerprint: string): Command =>
+const claimed = (fingerprint: string, isRedelivered: boolean): Command =>
   command(
-    `claim ${fingerprint}`,
+    `claim ${fingerprint}${isRedelivered ? ' again' : ''}`,
     () => true,
     async (mirror, real) => {
       const engine = engineOf(real.idempotency)
       const request = engine.request({ key: real.key, fingerprint: { text: fingerprint }, contract: 'retry' })
-      const answer: Claim = await engine.claim(request)
+      const answer: Claim = await engine.claim({ ...request, isRedelivered })
       const { decision, hold } = mirror.claim(fingerprint)
       expect(answer.kind).toBe(hold === undefined ? decision : 'claimed')
       if (answer.kind !== 'claimed' || hold === undefined) return
@@ -205,7 +205,9 @@ const at = fc.nat(2)
 export const commands = (max: number): fc.Arbitrary<Iterable<Command>> =>
   fc.commands(
     [
-      fc.constantFrom('f1', 'f1', 'f1', 'f2').map(claimed),
+      fc
+        .tuple(fc.constantFrom('f1', 'f1', 'f1', 'f2'), fc.boolean())
+        .map(([fingerprint, isRedelivered]) => claimed(fingerprint, isRedelivered)),
       fc
         .tuple(
           fc.constantFrom('complete', 'fail', 'resume', 'release', 'unknown', 'delay', 'wait'),

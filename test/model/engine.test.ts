@@ -2,6 +2,7 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
 import { describe, inject, test } from 'vitest'
 import { dynamoStore } from '../../lib/dynamodb/index.ts'
+import { lookingFirst } from '../../lib/dynamodb/looking-first.ts'
 import { createIdempotency, type Store } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import { operationId } from '../../lib/record/identity.ts'
@@ -43,7 +44,7 @@ describe('any sequence of claims, steps, ends, expiries, takeovers, signals and 
     await fc.assert(
       fc.asyncProperty(commands(40), async (sequence) => {
         const memory = memoryStore()
-        await fc.asyncModelRun(() => setUp(memory, memory.remove), sequence)
+        await fc.asyncModelRun(() => setUp({ ...memory, put: lookingFirst(memory) }, memory.remove), sequence)
       }),
       { numRuns: Number(process.env.MODEL_RUNS ?? 1_500) },
     )

@@ -1,4 +1,4 @@
-import type { GroupAnswer, GroupedWrite, GroupRequests } from '../../lib/dynamodb/group/writes.ts'
+import { type GroupAnswer, type GroupedWrite, type GroupRequests, MAX_GROUP } from '../../lib/dynamodb/group/writes.ts'
 import type { OperationRecord, Store } from '../../lib/index.ts'
 import type { WriteAnswer } from '../../lib/record/store.ts'
 import type { Chance } from './chance.ts'
@@ -30,6 +30,8 @@ export interface Way {
   fate(): StatementFate | undefined
   /** Whether a failed condition brings the item along. */
   bringsItem(): boolean
+  /** Is told of a request that the service refuses as a whole. */
+  unfit(why: string): void
 }
 
 /** Batches of statements over a store in memory, with the conditions that statements have: an insert knows no expiry. */
@@ -67,12 +69,15 @@ export function simulatedGroups(store: Store, way: Way): GroupRequests {
   }
 
   return {
-    write: (writes) =>
-      way.call(`${writes.length} statements (${writes.map(({ kind }) => kind).join(', ')})`, async () => {
+    write(writes) {
+      if (writes.length === 0 || writes.length > MAX_GROUP) way.unfit(`${writes.length} statements`)
+      if (new Set(writes.map(({ id }) => id)).size < writes.length) way.unfit('two statements on one record')
+      return way.call(`${writes.length} statements (${writes.map(({ kind }) => kind).join(', ')})`, async () => {
         const answers: (GroupAnswer | undefined)[] = []
         for (const write of writes) answers.push(await statement(write))
         return answers
-      }),
+      })
+    },
     read: (ids) =>
       way.call(`get ${ids.length} records`, async () => {
         const found = new Map<string, OperationRecord>()

@@ -11,7 +11,6 @@ export interface Judge extends TableWatcher {
   readonly violation: Violation | undefined
   truthOf(id: string): Truth
   readonly truths: readonly Truth[]
-  broken(invariant: Invariant, detail: string): void
   /** The work of an operation begins. */
   entered(process: Process, operation: Pick<Operation, 'id'>, tag: string): Stay
   /** Something has happened outside. */

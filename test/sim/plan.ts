@@ -85,7 +85,9 @@ export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Pa
   const shell = chance.happens(0.5) ? 'queue' : 'client'
   const drawnShell = isAdmission && focus.recipe === undefined ? 'admission' : shell
   const isShort = skew === 'within' && recipe !== 'wait' && chance.happens(0.2)
-  const isBurst = seed % 3 === 0
+  const variants = drawVariants(seed, { recipe, shell: focus.shell ?? drawnShell, skew })
+  const isFlood = focus.isFlood ?? variants.isFlood
+  const isBurst = isFlood || seed % 3 === 0
   const takeover =
     skew === 'within' && ['plain', 'keyed', 'commit'].includes(recipe) && chance.happens(0.2) ? 'never' : 'auto'
   const isSuspending = recipe === 'delay' || recipe === 'wait'
@@ -93,13 +95,13 @@ export function drawPlan(seed: number, chance: Chance, skew: SkewMode, focus: Pa
   const half = CLOCK_SKEW_MS / 2
   const skewMs = () => (skew === 'within' ? chance.between(-half, half) : chance.between(-3_600_000, 3_600_000))
   return {
-    ...drawVariants(seed, { recipe, shell: focus.shell ?? drawnShell, skew }),
+    ...variants,
     seed,
     recipe,
     shell: drawnShell,
     skew,
     machines: Array.from({ length: chance.between(2, 4) }, () => ({ skewMs: skewMs() })),
-    operations: isBurst ? chance.between(4, 10) : chance.between(1, 3),
+    operations: (isBurst ? chance.between(4, 10) : chance.between(1, 3)) * (isFlood ? 4 : 1),
     isBurst,
     // The lease of an admission is its time to live, however long its holder lives.
     lease: chance.happens(0.5) && !isAdmission ? 'deadline' : 'fixed',

@@ -27,6 +27,7 @@ const VISIBILITY_MS = 40_000
 /** Within which time producers send a burst, in ms. */
 const BURST_MS = 50
 const LARGE_BATCH = 10
+const VERY_LARGE_BATCH = 60
 
 /** What producers see of the queue. */
 export interface Queue {
@@ -61,7 +62,8 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
   }
 
   function receive(): void {
-    const most = plan.isBurst ? LARGE_BATCH : chance.between(1, 4)
+    const large = plan.isFlood ? VERY_LARGE_BATCH : LARGE_BATCH
+    const most = plan.isBurst ? large : chance.between(1, 4)
     const batch = plan.isFifo ? nextOfGroups(messages, { nowMs: scheduler.nowMs, most, chance }) : anyVisible(most)
     if (batch.length > 0) deliver(batch)
   }
@@ -103,13 +105,15 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
           }
         },
         redrive: { queueUrl: QUEUE_URL },
+        ...(plan.isFlood && { concurrency: VERY_LARGE_BATCH }),
       },
       (record, operation) => {
         judgeOrder(record.messageId)
         return world.work(process, operation, record.body)
       },
     )
-    handler({ Records: batch.map((message) => recordOf(message, plan.isFifo)) }, (context ?? {}) as Context).then(
+    const records = batch.map((message) => recordOf(message, plan.isFifo, countOf(message)))
+    handler({ Records: records }, (context ?? {}) as Context).then(
       ({ batchItemFailures }) => {
         process.end()
         const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
@@ -126,6 +130,11 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
         judge.broken('no unexpected error', String(error instanceof Error ? error.stack : error))
       },
     )
+  }
+
+  /** As the queue has it: a copy may not be counted, and receives count that never came to a function. */
+  function countOf({ receives }: Message): number {
+    return chance.happens(0.2) ? chance.pick([1, receives + 1]) : receives
   }
 
   function judgeFailure(message: Message, why: FailureReason): void {
@@ -178,13 +187,17 @@ export function startQueue(world: World, { idOf, isAlone }: Names): Queue {
   }
 }
 
-function recordOf({ messageId, order, group, attributes, receives }: Message, isFifo: boolean): SQSRecord {
+function recordOf(
+  { messageId, order, group, attributes, receives }: Message,
+  isFifo: boolean,
+  approximateCount: number,
+): SQSRecord {
   return {
     messageId,
     receiptHandle: `${messageId}.${receives}`,
     body: JSON.stringify(order),
     attributes: {
-      ApproximateReceiveCount: String(receives),
+      ApproximateReceiveCount: String(approximateCount),
       SentTimestamp: '0',
       SenderId: 'sim',
       ApproximateFirstReceiveTimestamp: '0',

@@ -68,13 +68,17 @@ async function tell(seed: number): Promise<number> {
 
 async function search(seeds: number, skew: SkewMode): Promise<number> {
   const subject = await loadSubject()
-  const sum = { happenings: 0, faults: 0, overlaps: 0, violations: 0 }
+  const sum = { happenings: 0, faults: 0, overlaps: 0, spared: 0, written: 0, violations: 0 }
   const option = skew === 'within' ? '' : ` -- --skew ${skew}`
   for (let seed = from; seed < from + seeds; seed++) {
     const result: Result = await simulate(subject, { seed, skew })
     sum.happenings += result.happenings
     sum.faults += result.faults
     sum.overlaps += result.overlaps
+    for (const { spared, written } of Object.values(result.looks)) {
+      sum.spared += spared
+      sum.written += written
+    }
     const { violation, plan } = result
     if (violation === undefined) continue
     sum.violations++
@@ -83,8 +87,9 @@ async function search(seeds: number, skew: SkewMode): Promise<number> {
     console.log(`  ${violation.detail}\n  SEED=${seed} npm run sim${option}`)
   }
   const overlapping = skew === 'beyond' ? `, ${sum.overlaps} executions at once` : ''
+  const looks = `${sum.spared + sum.written} looks before a claim (${sum.spared} of which saw one)`
   console.log(
-    `${seeds} schedules, ${sum.happenings} scheduling points, ${sum.faults} faults${overlapping}, ${sum.violations} violations`,
+    `${seeds} schedules, ${sum.happenings} scheduling points, ${sum.faults} faults, ${looks}${overlapping}, ${sum.violations} violations`,
   )
   return sum.violations === 0 ? 0 : 1
 }

@@ -4,6 +4,7 @@ import { startAdmission } from './admission.ts'
 import { type OrderOf, startExpiry, startOperator, startReconciler, startRelay, startSignals } from './background.ts'
 import { type Asker, type Names, startClient } from './client.ts'
 import { judgeEnd, judgeStuck } from './end-rules.ts'
+import type { LookLog } from './looks.ts'
 import type { Plan } from './plan.ts'
 import { type Queue, startQueue } from './queue.ts'
 import type { Order } from './recipes.ts'
@@ -22,6 +23,8 @@ export interface Result {
   readonly happenings: number
   /** Times that two executions ran at once: only clocks beyond the margin may bring that about. */
   readonly overlaps: number
+  /** What became of claims that were likely to be refused. */
+  readonly looks: LookLog['looks']
 }
 
 /** How long after the storm everything has to be done, in ms of virtual time: a reconciler takes its time with what fails. */
@@ -63,6 +66,7 @@ export async function simulate(subject: Subject, run: Run): Promise<Result> {
     faults: world.network.faults,
     happenings: scheduler.count,
     overlaps: judge.overlaps,
+    looks: world.looks,
   }
 }
 

@@ -31,6 +31,10 @@ describe('under crashes, lost and late answers, freezes, skewed clocks, TTL dele
       expect(violationsOf(results)).toEqual([])
       expect(results.reduce((sum, { faults }) => sum + faults, 0)).toBeGreaterThan(SEEDS)
       expect(results.every(({ overlaps }) => overlaps === 0)).toBe(true)
+      for (const way of ['alone', 'together'] as const) {
+        expect(results.some(({ looks }) => looks[way].spared > 0)).toBe(true)
+        expect(results.some(({ looks }) => looks[way].written > 0)).toBe(true)
+      }
     },
     LONG_MS,
   )

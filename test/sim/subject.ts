@@ -1,5 +1,6 @@
 import type * as batch from '../../lib/batch/index.ts'
 import type * as group from '../../lib/dynamodb/group/grouped-store.ts'
+import type * as looking from '../../lib/dynamodb/looking-first.ts'
 import type * as core from '../../lib/index.ts'
 import type * as memory from '../../lib/memory/index.ts'
 import type * as outbox from '../../lib/outbox/index.ts'
@@ -12,6 +13,7 @@ export type Subject = typeof core &
   Pick<typeof memory, 'memoryStore'> &
   Pick<typeof batch, 'batchHandler'> &
   Pick<typeof group, 'groupedStore'> &
+  Pick<typeof looking, 'lookingFirst'> &
   Pick<typeof outbox, 'dispatchOne'> &
   Pick<typeof loading, 'loadParts'> &
   Pick<typeof reconciler, 'reconciler'>
@@ -27,6 +29,7 @@ export async function loadSubject(library: URL = LIB): Promise<Subject> {
       'memory/index.ts',
       'batch/index.ts',
       'dynamodb/group/grouped-store.ts',
+      'dynamodb/looking-first.ts',
       'outbox/index.ts',
       'outcome/lazily.ts',
       'reconciler/index.ts',

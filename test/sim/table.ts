@@ -1,9 +1,12 @@
+import type { GroupRequests } from '../../lib/dynamodb/group/writes.ts'
 import type { BesideItem, OperationRecord, Store, WriteAnswer } from '../../lib/index.ts'
 import type { MemoryStore, Transact } from '../../lib/memory/index.ts'
 import { type StatementFate, simulatedGroups } from './grouping.ts'
+import type { LookLog } from './looks.ts'
 import type { Network } from './network.ts'
 import type { Process } from './process.ts'
 import type { Subject } from './subject.ts'
+import type { Invariant } from './truth.ts'
 import type { Unprotected } from './unprotected.ts'
 import { createPieces, type Pieces } from './values.ts'
 
@@ -21,6 +24,7 @@ export interface TableWatcher {
   /** An item was put into the outbox. */
   outboxed(id: string, item: BesideItem): void
   deleted(record: OperationRecord): void
+  broken(invariant: Invariant, detail: string): void
 }
 
 /** The one table, as the service has it. */
@@ -40,7 +44,7 @@ export function createTable(
   watcher: TableWatcher,
   judgeWrites: Transact,
   fateOf: { statement(): StatementFate | undefined; bringsItem(): boolean },
-  unprotected: Unprotected,
+  { unprotected, looks }: { readonly unprotected: Unprotected; readonly looks: LookLog },
 ): Table {
   let committing: { readonly id: string; readonly actor: Actor } | undefined
   const memory = subject.memoryStore({
@@ -80,19 +84,38 @@ export function createTable(
       return answer
     }
 
-    const groups = simulatedGroups(memory, { ...fateOf, call: read, apply, fate: fateOf.statement })
-    const store: Store = {
-      put: (record, condition) =>
-        write(`put ${condition.kind}`, record.id, () => memory.put(record, condition)).then(answered(record.id)),
-      update: (id, change, condition) =>
-        write(`update to ${change.status} if ${condition.kind}`, id, () => memory.update(id, change, condition)).then(
-          answered(id),
-        ),
+    const groups = simulatedGroups(memory, {
+      ...fateOf,
+      call: read,
+      apply,
+      fate: fateOf.statement,
+      unfit: (why) => watcher.broken('a request is one that the service takes', why),
+    })
+    const sent: GroupRequests = {
+      ...groups,
+      write(writes) {
+        for (const one of writes) if (one.kind === 'insert') looks.writes(one.record)
+        return groups.write(writes)
+      },
+    }
+    const records: Pick<Store, 'get' | 'put'> = {
+      put(record, condition) {
+        looks.writes(record)
+        return write(`put ${condition.kind}`, record.id, () => memory.put(record, condition)).then(answered(record.id))
+      },
       get: async (id) => {
         const record = await read('get', () => memory.get(id))
         unprotected.hears(process, id, record)
         return record
       },
+    }
+    const store: Store = {
+      ...records,
+      put: looks.watched('alone', subject.lookingFirst(records)),
+      update: (id, change, condition) =>
+        write(`update to ${change.status} if ${condition.kind}`, id, () => memory.update(id, change, condition)).then(
+          answered(id),
+        ),
       async prepare(id, writes, beside) {
         const prepared = await memory.prepare(id, writes, beside)
         let isAnnounced = false
@@ -116,7 +139,13 @@ export function createTable(
       putParts: (parts) => read('putParts', () => pieces.put(parts)),
       getParts: (...args) => read('getParts', () => pieces.get(...args)),
     }
-    return { ...store, grouped: (pacing) => subject.groupedStore(store, groups, pacing) }
+    return {
+      ...store,
+      grouped(pacing) {
+        const together = subject.groupedStore(store, sent, pacing)
+        return { ...together, put: looks.watched('together', together.put) }
+      },
+    }
   }
 
   return {

@@ -37,6 +37,7 @@ export const INVARIANTS = [
   'a value is read as what it was stored as',
   'what has begun is not run without a claim',
   'order is kept within a group',
+  'a request is one that the service takes',
   'no unexpected error',
 ] as const
 export type Invariant = (typeof INVARIANTS)[number]

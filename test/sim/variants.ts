@@ -11,6 +11,8 @@ export interface Variants {
   readonly isOpen: boolean
   /** Whether the queue keeps an order within the groups of its messages: those of one scope. */
   readonly isFifo: boolean
+  /** Whether messages come in batches that do not fit into one request, and all go on at once. */
+  readonly isFlood: boolean
 }
 
 /** More than one piece. */
@@ -31,10 +33,12 @@ export function drawVariants(
   const isCoded = chance.happens(0.15)
   const isOpen = chance.happens(0.25)
   const isFifo = chance.happens(0.4)
+  const isFlood = chance.happens(0.04)
   return {
     bulk: isLarge ? bulk : 0,
     isCoded,
     isOpen: isOpen && skew === 'within' && shell === 'client' && SAFE_UNPROTECTED.includes(recipe),
     isFifo: isFifo && skew === 'within' && shell === 'queue' && !SUSPENDING.includes(recipe),
+    isFlood: isFlood && shell === 'queue',
   }
 }

@@ -3,6 +3,7 @@ import type { OutgoingMessage, Sender, SendResult } from '../../lib/outbox/index
 import { type Chance, chanceFrom } from './chance.ts'
 import { statementFates } from './grouping.ts'
 import { createJudge, type Judge } from './judge.ts'
+import { createLookLog, type LookLog } from './looks.ts'
 import { createNetwork, type Network } from './network.ts'
 import { CLOCK_SKEW_MS, drawPlan, LEASE_SECONDS, type Plan, type SkewMode, START_MS } from './plan.ts'
 import { createProcess, type Process } from './process.ts'
@@ -27,6 +28,7 @@ export interface World {
   readonly table: Table
   readonly judge: Judge
   readonly unprotected: Unprotected
+  readonly looks: LookLog['looks']
   /** The codecs of stored values, as one process reaches them. */
   codecsFor(process: Process): readonly ValueCodec[]
   readonly sender: (process: Process) => Sender
@@ -89,6 +91,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
   let alive = 0
 
   const unprotected = createUnprotected()
+  const looks = createLookLog()
   const judge = createJudge(plan, {
     textOf: (stored) => table.pieces.textOf(stored),
     unprotected,
@@ -109,7 +112,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
       statement: statementFates(chance, () => (scheduler.nowMs < plan.faultsUntilMs ? plan.faultRate : 0)),
       bringsItem: () => chance.happens(0.5),
     },
-    unprotected,
+    { unprotected, looks },
   )
   const horizonMs = plan.recipe === 'horizon' ? (KEY_VALID_SECONDS + 120) * 1000 : Number.POSITIVE_INFINITY
   const provider: Provider = createProvider(network, judge, () => scheduler.nowMs, horizonMs)
@@ -125,6 +128,7 @@ export function createWorld(subject: Subject, { seed, skew = 'within', focus, tr
     table,
     judge,
     unprotected,
+    looks: looks.looks,
     downstream,
     committedMessages,
     say,

@@ -14,6 +14,9 @@ const QUIET: Way = {
   apply: (_id, write) => write(),
   fate: () => undefined,
   bringsItem: () => true,
+  unfit(why) {
+    throw new Error(`The service would refuse this request: ${why}.`)
+  },
 }
 
 /** A store in memory whose writes go together as DynamoDB's do. */

@@ -16,9 +16,9 @@ export interface GivenAnswer {
 
 export const APPLIED: GivenAnswer = { statusCode: 200, body: {} }
 
-/** A client whose requests go nowhere: each gets the next answer, and the last one for ever. */
+/** A client whose requests go nowhere: each gets the next answer, when it is there, and the last one for ever. */
 export function answeringClient(
-  answers: readonly GivenAnswer[] = [APPLIED],
+  answers: readonly (GivenAnswer | Promise<GivenAnswer>)[] = [APPLIED],
   options: DynamoDBClientConfig = {},
 ): { readonly client: DynamoDBClient; readonly sent: SentRequest[] } {
   const sent: SentRequest[] = []
@@ -27,8 +27,9 @@ export function answeringClient(
     ...options,
     requestHandler: {
       async handle({ method, path, headers, body }: SentRequest & { readonly body: string | Uint8Array }) {
-        const { statusCode, body: answer } = answers[sent.length] ?? answers.at(-1) ?? APPLIED
+        const next = answers[sent.length] ?? answers.at(-1) ?? APPLIED
         sent.push({ method, path, headers: { ...headers }, text: Buffer.from(body).toString() })
+        const { statusCode, body: answer } = await next
         const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
         return { response: { statusCode, headers: { 'x-amzn-requestid': 'request-1' }, body: Buffer.from(text) } }
       },

@@ -1,13 +1,17 @@
-import type { BatchExecuteStatementCommandInput, BatchStatementResponse } from '@aws-sdk/client-dynamodb'
-import type { BatchGetCommandInput } from '@aws-sdk/lib-dynamodb'
+import type {
+  BatchExecuteStatementCommandInput,
+  BatchGetItemCommandInput,
+  BatchStatementResponse,
+} from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, test } from 'vitest'
+import { attributesOf } from '../../lib/dynamodb/attributes.ts'
 import { batchRead } from '../../lib/dynamodb/batch-read.ts'
-import type { Connection } from '../../lib/dynamodb/connection.ts'
 import { groupRequests } from '../../lib/dynamodb/group/requests.ts'
 import { statementFor } from '../../lib/dynamodb/group/statements.ts'
 import type { GroupedWrite } from '../../lib/dynamodb/group/writes.ts'
 import { toItem } from '../../lib/dynamodb/items.ts'
+import type { ShortConnection } from '../../lib/dynamodb/short-cuts.ts'
 import type { OperationRecord } from '../../lib/index.ts'
 import type { RecordChange } from '../../lib/record/store.ts'
 import { aRecord, aStep, completion, NOW_MS } from '../../lib/store-contract/fixtures.ts'
@@ -26,9 +30,9 @@ function answering(answers: object[]) {
   const connection = {
     tableName: 'operations',
     client: () => ({ send }),
-    documents: () => ({ send }),
-    call: (_action: string, request: (documents: object) => Promise<unknown>) => request({ send }),
-  } as unknown as Connection
+    clientFor: () => ({ send }),
+    call: <T>(_action: string, request: () => Promise<T>) => request(),
+  } as unknown as ShortConnection
   return { connection, inputs }
 }
 
@@ -61,6 +65,14 @@ describe('an answer to a batch of statements', () => {
 
   test('that has no list of answers answers nothing', async () => {
     expect(await groupRequests(answering([{}]).connection).write([update('r0')])).toEqual([])
+  })
+
+  test.each([[null], [1], ['applied'], [true]])('that says %j of a statement says nothing of it', async (odd) => {
+    expect(await answersTo({}, odd as never, {})).toEqual([{ kind: 'applied' }, undefined, { kind: 'applied' }])
+  })
+
+  test.each([[''], [0], [false], ['text']])('in which %j is the error is not taken for a success', async (odd) => {
+    expect(await answersTo({ Error: odd as never })).toEqual([{ kind: 'alone' }])
   })
 })
 
@@ -113,11 +125,13 @@ describe('a statement', () => {
 })
 
 describe('a batch read', () => {
-  const keys = ['a', 'b', 'c'].map((pk) => ({ pk, sk: 'op' }))
-  const left = (...pks: string[]) => ({ operations: { Keys: pks.map((pk) => ({ pk, sk: 'op' })) } })
-  const items = (...pks: string[]) => ({ operations: pks.map((pk) => ({ pk })) })
+  const keysOf = (...pks: string[]) => pks.map((pk) => ({ pk, sk: 'op' }))
+  const left = (...pks: string[]) => ({ operations: { Keys: keysOf(...pks).map(attributesOf) } })
+  const items = (...pks: string[]) => ({ operations: pks.map((pk) => attributesOf({ pk })) })
   const asked = (inputs: unknown[]) =>
-    (inputs as BatchGetCommandInput[]).map(({ RequestItems }) => RequestItems?.operations?.Keys?.map(({ pk }) => pk))
+    (inputs as BatchGetItemCommandInput[]).map(({ RequestItems }) =>
+      RequestItems?.operations?.Keys?.map(({ pk }) => pk?.S),
+    )
 
   test('is asked again for what it left out, after a pause', async () => {
     const { connection, inputs } = answering([
@@ -126,7 +140,7 @@ describe('a batch read', () => {
       { Responses: items('c') },
     ])
     const pauses: number[] = []
-    const found = await batchRead(connection, keys, async (round) => void pauses.push(round))
+    const found = await batchRead(connection, keysOf('a', 'b', 'c'), async (round) => void pauses.push(round))
     expect(found).toEqual([{ pk: 'b' }, { pk: 'c' }])
     expect(asked(inputs)).toEqual([
       ['a', 'b', 'c'],
@@ -136,15 +150,62 @@ describe('a batch read', () => {
     expect(pauses).toEqual([1, 2])
   })
 
+  test('reads consistently, each item as it was written', async () => {
+    const item = { pk: 'a', bytes: Uint8Array.of(0, 255), list: [1, 'x', null, true], map: { n: 1.5 }, big: 2n ** 60n }
+    const { connection, inputs } = answering([{ Responses: { operations: [attributesOf(item)] } }])
+    expect(await batchRead(connection, keysOf('a'))).toEqual([item])
+    expect(inputs).toMatchObject([{ RequestItems: { operations: { ConsistentRead: true } } }])
+  })
+
+  test.each([
+    [1, [1]],
+    [100, [100]],
+    [101, [100, 1]],
+    [250, [100, 100, 50]],
+  ])('of %d items takes a request for each hundred, all at the same time', async (count, sizes) => {
+    const pks = Array.from({ length: count }, (_, n) => `k${n}`)
+    const inputs: unknown[] = []
+    const underway = Promise.withResolvers<void>()
+    const send = async ({ input }: { input: BatchGetItemCommandInput }) => {
+      inputs.push(input)
+      if (inputs.length === sizes.length) underway.resolve()
+      await underway.promise
+      return { Responses: { operations: input.RequestItems?.operations?.Keys ?? [] } }
+    }
+    const connection = { ...answering([]).connection, client: () => ({ send }) as never }
+    expect(await batchRead(connection, keysOf(...pks))).toEqual(keysOf(...pks))
+    expect(asked(inputs).map((keys) => keys?.length)).toEqual(sizes)
+    expect(asked(inputs).flat()).toEqual(pks)
+  })
+
+  test('of nothing asks for nothing', async () => {
+    const { connection, inputs } = answering([])
+    expect(await batchRead(connection, [])).toEqual([])
+    expect(inputs).toEqual([])
+  })
+
+  test('of which one request fails fails', async () => {
+    const refused = new Error('refused')
+    let requests = 0
+    const send = async () => {
+      requests++
+      if (requests === 2) throw refused
+      return {}
+    }
+    const connection = { ...answering([]).connection, client: () => ({ send }) as never }
+    await expect(batchRead(connection, keysOf(...Array.from({ length: 300 }, (_, n) => `k${n}`)))).rejects.toBe(refused)
+  })
+
   test('that leaves out the same again and again fails, and may be repeated', async () => {
     const { connection, inputs } = answering(Array.from({ length: 20 }, () => ({ UnprocessedKeys: left('a') })))
-    await expect(batchRead(connection, keys)).rejects.toMatchObject({ code: 'STORE', retryable: true })
+    await expect(batchRead(connection, keysOf('a', 'b', 'c'))).rejects.toMatchObject({ code: 'STORE', retryable: true })
     expect(inputs).toHaveLength(8)
   })
 
   test('leaves out what is no record', async () => {
     const record = aRecord()
-    const { connection } = answering([{ Responses: { operations: [toItem(record), { pk: 'x', sk: 'op', cart: 1 }] } }])
+    const foreign = { pk: 'x', sk: 'op', cart: 1 }
+    const { connection } = answering([{ Responses: { operations: [toItem(record), foreign].map(attributesOf) } }])
     const found = await groupRequests(connection).read([record.id, 'x', 'y'], async () => undefined)
     expect([...found]).toEqual([[record.id, record]])
   })

@@ -1,93 +1,67 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { groupedStore } from '../../lib/dynamodb/group/grouped-store.ts'
-import type { GroupAnswer, GroupedWrite, GroupRequests } from '../../lib/dynamodb/group/writes.ts'
+import type { GroupAnswer } from '../../lib/dynamodb/group/writes.ts'
 import { type OperationRecord, type Store, StoreError } from '../../lib/index.ts'
 import { memoryStore } from '../../lib/memory/index.ts'
 import type { RecordChange, WriteAnswer } from '../../lib/record/store.ts'
 import { absentAt, aRecord, completion, NOW_MS, NOW_SECONDS } from '../../lib/store-contract/fixtures.ts'
 import { fakeClock } from '../core/fake-clock.ts'
+import { all, applied, hanging, lost, type Script, seen, setUp, someRecords, turn } from './grouped-set-up.ts'
 
-const applied = { applied: true } as const
-const seen = { kind: 'seen', token: 'token-a', rev: 1 } as const
-const lost = new StoreError('The answer was lost.', { retryable: true })
 const takeover: RecordChange = { ...completion, status: 'IN_PROGRESS', token: 'token-b', leaseUntil: NOW_MS + 1 }
-
-type Script = (writes: readonly GroupedWrite[]) => Promise<readonly (GroupAnswer | undefined)[]>
-const all =
-  (answer: GroupAnswer): Script =>
-  async (writes) =>
-    writes.map(() => answer)
-
-/** A store in memory, whose batches of writes answer what a test says, one script for each. */
-function setUp(...scripts: Script[]) {
-  const memory = memoryStore()
-  const clock = fakeClock()
-  const batches: (readonly GroupedWrite[])[] = []
-  const reads: (readonly string[])[] = []
-  const alone: string[] = []
-  const plain: Store = {
-    ...memory,
-    put: (record, condition) => {
-      alone.push(`put ${record.id}`)
-      return memory.put(record, condition)
-    },
-    update: (id, change, condition) => {
-      alone.push(`${change.status} ${id}`)
-      return memory.update(id, change, condition)
-    },
-  }
-  let read: GroupRequests['read'] = async (ids) => {
-    const found = await Promise.all(ids.map((id) => memory.get(id)))
-    return new Map(found.flatMap((record) => (record === undefined ? [] : [[record.id, record] as const])))
-  }
-  const requests = {
-    async write(writes: readonly GroupedWrite[]) {
-      batches.push(writes)
-      return (scripts.shift() ?? all({ kind: 'applied' }))(writes)
-    },
-    read: (...[ids, pause]: Parameters<GroupRequests['read']>) => {
-      reads.push(ids)
-      return read(ids, pause)
-    },
-  }
-  const store = groupedStore(plain, requests, { clock, random: () => 0.5, giveUpAtMs: clock.now() + 10_000 })
-  return {
-    memory,
-    clock,
-    store,
-    batches,
-    reads,
-    alone,
-    sizes: () => batches.map(({ length }) => length),
-    onRead: (reads: GroupRequests['read']) => {
-      const look = read
-      read = reads
-      return look
-    },
-    failReads: (error: Error = lost) => {
-      read = async () => {
-        throw error
-      }
-    },
-    claim: (...records: OperationRecord[]) => records.map((record) => store.put(record, absentAt(NOW_MS))),
-    end: (...ids: string[]) => ids.map((id) => store.update(id, completion, seen)),
-  }
-}
 
 let records: OperationRecord[]
 beforeEach(() => {
-  records = Array.from({ length: 60 }, (_, n) => aRecord({ id: `r${n}` }))
+  records = someRecords(60)
 })
 
-/** All that follows without waiting. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const times = (count: number) => Array.from({ length: count }, () => applied)
 
 describe('claims', () => {
-  test('of one turn share requests of at most 25', async () => {
+  test('of one turn share requests of at most 25, all about as large', async () => {
     const { claim, sizes, alone } = setUp()
     expect(await Promise.all(claim(...records))).toEqual(records.map(() => applied))
-    expect(sizes()).toEqual([25, 25, 10])
+    expect(sizes()).toEqual([20, 20, 20])
     expect(alone).toEqual([])
+  })
+
+  test.each([
+    [2, [2]],
+    [9, [9]],
+    [10, [5, 5]],
+    [11, [6, 5]],
+    [25, [13, 12]],
+    [26, [13, 13]],
+    [50, [25, 25]],
+    [51, [17, 17, 17]],
+  ])('of one turn go in two requests side by side where each has five at least: %d', async (count, expected) => {
+    const { claim, sizes } = setUp()
+    expect(await Promise.all(claim(...records.slice(0, count)))).toEqual(times(count))
+    expect(sizes()).toEqual(expected)
+  })
+
+  test.each([1, 2, 3])('go in one request where %d are under way', async (underway) => {
+    const scripts = Array.from({ length: underway }, hanging)
+    const { claim, sizes } = setUp(...scripts.map(({ script }) => script))
+    const earlier: Promise<WriteAnswer>[] = []
+    for (let n = 0; n < underway; n++) {
+      earlier.push(...claim(...records.slice(2 * n, 2 * n + 2)))
+      await turn()
+    }
+    expect(await Promise.all(claim(...records.slice(10, 30)))).toEqual(times(20))
+    expect(sizes()).toEqual([...Array.from({ length: underway }, () => 2), 20])
+    for (const { answer } of scripts) answer()
+    expect(await Promise.all(earlier)).toEqual(times(2 * underway))
+  })
+
+  test('go in two requests again when one has come back, or has failed', async () => {
+    const { claim, sizes } = setUp(all({ kind: 'applied' }), async () => {
+      throw lost
+    })
+    await Promise.all(claim(...records.slice(0, 3)))
+    await Promise.allSettled(claim(...records.slice(3, 6)))
+    expect(await Promise.all(claim(...records.slice(10, 20)))).toEqual(times(10))
+    expect(sizes()).toEqual([3, 3, 5, 5])
   })
 
   test('that become due a few promises later in the same turn go along', async () => {
@@ -129,6 +103,14 @@ describe('claims', () => {
     ])
   })
 
+  test('of one record are never in one request, side by side either', async () => {
+    const { claim, batches } = setUp()
+    const others = ['token-b', 'token-c'].map((token) => ({ ...records[0]!, token }))
+    expect(await Promise.all(claim(...records.slice(0, 10), ...others))).toEqual(times(12))
+    for (const writes of batches) expect(new Set(writes.map(({ id }) => id)).size).toBe(writes.length)
+    expect(batches.map((writes) => writes.filter(({ id }) => id === 'r0').length)).toEqual([1, 1])
+  })
+
   test('that replace a record they have seen go alone', async () => {
     const { store, sizes } = setUp()
     await Promise.all(records.slice(0, 3).map((record) => store.put(record, seen)))
@@ -152,37 +134,122 @@ describe('endings', () => {
     expect([alone, sizes()]).toEqual([['COMPLETED r0'], []])
   })
 
-  test('that become due while one is under way go together when it has come back', async () => {
-    const hanging = Promise.withResolvers<GroupAnswer[]>()
-    const { end, sizes } = setUp(() => hanging.promise)
-    void end('r0', 'r1')
+  test('wait for none while one is under way', async () => {
+    const first = hanging()
+    const { end, sizes } = setUp(first.script)
+    const earlier = end('r0', 'r1')
     await turn()
-    const second = end('r2')
-    await turn()
-    const third = end('r3', 'r4')
-    await turn()
-    expect(sizes()).toEqual([2])
-    hanging.resolve([{ kind: 'applied' }, { kind: 'applied' }])
-    expect(await Promise.all([...second, ...third])).toEqual([applied, applied, applied])
-    expect(sizes()).toEqual([2, 3])
+    expect(await Promise.all(end('r2', 'r3'))).toEqual([applied, applied])
+    expect(sizes()).toEqual([2, 2])
+    first.answer()
+    expect(await Promise.all(earlier)).toEqual([applied, applied])
   })
 
-  test('wait 20 ms at most for one that hangs', async () => {
-    const { end, clock, sizes } = setUp(() => new Promise(() => undefined))
-    void end('r0', 'r1')
-    await turn()
-    const second = end('r2', 'r3')
+  test.each([0, 1])(
+    'that become due while two are under way go together when one has come back: number %d',
+    async (which) => {
+      const both = [hanging(), hanging()]
+      const { end, sizes } = setUp(...both.map(({ script }) => script))
+      const earlier = [end('r0', 'r1')]
+      await turn()
+      earlier.push(end('r2', 'r3'))
+      await turn()
+      const third = end('r4')
+      await turn()
+      const fourth = end('r5', 'r6')
+      await turn()
+      expect(sizes()).toEqual([2, 2])
+      both[which]!.answer()
+      expect(await Promise.all([...third, ...fourth])).toEqual(times(3))
+      expect(sizes()).toEqual([2, 2, 3])
+      for (const { answer } of both) answer()
+      expect(await Promise.all(earlier.flat())).toEqual(times(4))
+    },
+  )
+
+  test('wait 20 ms at most for those that hang', async () => {
+    const never: Script = () => new Promise(() => undefined)
+    const { end, clock, sizes } = setUp(never, never)
+    for (const ids of [
+      ['r0', 'r1'],
+      ['r2', 'r3'],
+    ]) {
+      void end(...ids)
+      await turn()
+    }
+    const third = end('r4', 'r5')
     await turn()
     clock.advance(19)
     await turn()
-    expect(sizes()).toEqual([2])
+    expect(sizes()).toEqual([2, 2])
     clock.advance(1)
-    expect(await Promise.all(second)).toEqual([applied, applied])
-    void end('r4', 'r5')
-    await turn()
-    clock.advance(20)
+    expect(await Promise.all(third)).toEqual([applied, applied])
+    void end('r6', 'r7')
     await turn()
     expect(sizes()).toEqual([2, 2, 2])
+    clock.advance(20)
+    await turn()
+    expect(sizes()).toEqual([2, 2, 2, 2])
+  })
+
+  test('of which 25 are due wait for nothing, however many are under way', async () => {
+    const never: Script = () => new Promise(() => undefined)
+    const { end, clock, sizes } = setUp(never, never, never)
+    for (const ids of [
+      ['r0', 'r1'],
+      ['r2', 'r3'],
+    ]) {
+      void end(...ids)
+      await turn()
+    }
+    const ids = records.map(({ id }) => id)
+    void end(...ids.slice(10, 34))
+    await turn()
+    expect(sizes()).toEqual([2, 2])
+    void end(...ids.slice(34, 35))
+    await turn()
+    expect(sizes()).toEqual([2, 2, 25])
+    // The wait of those that have gone is over, and that of others begins anew.
+    clock.advance(15)
+    const later = end('r40', 'r41')
+    await turn()
+    clock.advance(19)
+    await turn()
+    expect(sizes()).toEqual([2, 2, 25])
+    clock.advance(1)
+    expect(await Promise.all(later)).toEqual([applied, applied])
+    expect(sizes()).toEqual([2, 2, 25, 2])
+  })
+
+  test('of which ten went in two requests are waited for until either is back', async () => {
+    const both = [hanging(), hanging()]
+    const { end, sizes } = setUp(...both.map(({ script }) => script))
+    const ids = records.map(({ id }) => id)
+    const earlier = end(...ids.slice(0, 10))
+    await turn()
+    const later = end(...ids.slice(10, 12))
+    await turn()
+    expect(sizes()).toEqual([5, 5])
+    both[1]!.answer()
+    expect(await Promise.all(later)).toEqual(times(2))
+    expect(sizes()).toEqual([5, 5, 2])
+    both[0]!.answer()
+    expect(await Promise.all(earlier)).toEqual(times(10))
+  })
+
+  test('go in two requests side by side, as claims do, and with claims under way in one', async () => {
+    const { end, sizes } = setUp()
+    const ids = records.map(({ id }) => id)
+    expect(await Promise.all(end(...ids.slice(0, 12)))).toEqual(times(12))
+    expect(sizes()).toEqual([6, 6])
+    const first = hanging()
+    const busy = setUp(first.script)
+    const claims = busy.claim(...records.slice(20, 22))
+    await turn()
+    expect(await Promise.all(busy.end(...ids.slice(0, 12)))).toEqual(times(12))
+    expect(busy.sizes()).toEqual([2, 12])
+    first.answer()
+    expect(await Promise.all(claims)).toEqual(times(2))
   })
 
   test.each(['COMPLETED', 'FAILED', 'RETRYABLE', 'RELEASED', 'UNKNOWN'] as const)('%s go together', async (status) => {

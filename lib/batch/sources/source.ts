@@ -56,6 +56,8 @@ export interface QueueTraits<R> {
     record: R,
     key: string,
   ): Pick<OperationRequest, 'redrive' | 'mayNotSuspend'>
+  /** Whether it was delivered before. */
+  isRedelivered(record: R): boolean
   /** The operation that the record continues. */
   continued(namespace: string, record: R): Pick<OperationRequest, 'id' | 'key' | 'continuationId'> | undefined
 }

@@ -23,7 +23,7 @@ export function sqs<T = unknown>(options: UnwrapOptions<T> = {}): Source<SQSReco
 
   return Object.freeze({
     name: 'SQS',
-    queue: { resend: redriveOf, continued },
+    queue: { resend: redriveOf, isRedelivered, continued },
 
     records: (event: unknown): readonly SQSRecord[] =>
       recordsOf('SQS', event).map((record, index) => checked(event, record, `Records[${index}]`)),
@@ -59,6 +59,10 @@ export function sqs<T = unknown>(options: UnwrapOptions<T> = {}): Source<SQSReco
 
     report: eachOnce,
   })
+}
+
+function isRedelivered({ attributes }: SQSRecord): boolean {
+  return Number(attributes.ApproximateReceiveCount) > 1
 }
 
 function checked(event: unknown, record: unknown, path: string): SQSRecord {

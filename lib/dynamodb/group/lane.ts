@@ -4,15 +4,23 @@ import type { Clock } from '../../base/ports.ts'
 export interface Patience {
   readonly clock: Clock
   readonly atMostMs: number
+  /** So many that are due wait for nothing. */
+  readonly full: number
+  /** Only where so many are under way does anything wait. */
+  readonly sideBySide: number
 }
 
 /**
  * Collects what becomes due in one turn of the event loop, and sends it at the turn's end: nothing waits for what may
- * come. With `patience` what becomes due while something is under way goes when that has come back, all together.
+ * come. With `patience` what becomes due while enough is under way goes when some of that has come back, all
+ * together, or when it has become enough itself.
  *
- * @param send - never rejects
+ * @param send - sends it in parts, each under way until its promise is kept; none is ever broken
  */
-export function createLane<T>(send: (due: readonly T[]) => Promise<void>, patience?: Patience): (item: T) => void {
+export function createLane<T>(
+  send: (due: readonly T[]) => readonly Promise<unknown>[],
+  patience?: Patience,
+): (item: T) => void {
   let due: T[] = []
   let underway = 0
   let isTurnOpen = false
@@ -25,7 +33,7 @@ export function createLane<T>(send: (due: readonly T[]) => Promise<void>, patien
     process.nextTick(() => {
       isTurnOpen = false
       if (due.length === 0) return
-      if (patience === undefined || underway === 0) depart()
+      if (patience === undefined || underway < patience.sideBySide || due.length >= patience.full) depart()
       else void departLater(patience)
     })
   }
@@ -43,11 +51,13 @@ export function createLane<T>(send: (due: readonly T[]) => Promise<void>, patien
     wait = undefined
     const leaving = due
     due = []
-    underway++
-    void send(leaving).then(() => {
-      underway--
-      atEndOfTurn()
-    })
+    for (const part of send(leaving)) {
+      underway++
+      void part.then(() => {
+        underway--
+        atEndOfTurn()
+      })
+    }
   }
 
   return (item) => {

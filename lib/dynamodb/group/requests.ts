@@ -1,10 +1,10 @@
 import { BatchExecuteStatementCommand, type BatchStatementResponse } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { isLambdaOnceError, StoreError } from '../../base/errors.ts'
 import type { OperationRecord } from '../../record/record.ts'
+import { valuesOf } from '../attributes.ts'
 import { batchRead } from '../batch-read.ts'
-import type { Connection } from '../connection.ts'
 import { recordKey, toRecord } from '../items.ts'
+import type { ShortConnection } from '../short-cuts.ts'
 import { statementFor } from './statements.ts'
 import type { GroupAnswer, GroupedWrite, GroupRequests } from './writes.ts'
 
@@ -21,8 +21,8 @@ const PASSING_CODES: readonly string[] = [
 const LASTING_ERRORS: readonly string[] = ['AccessDeniedException', 'UnknownOperationException', 'ValidationException']
 
 /** The requests on a table. They stop where the table, or the function's role, allows no batches of statements. */
-export function groupRequests(connection: Connection): GroupRequests {
-  const { tableName, client, call } = connection
+export function groupRequests(connection: ShortConnection): GroupRequests {
+  const { tableName, call, clientFor } = connection
   let isRefused = false
 
   /** Said once: every record then has requests of its own, which is slower and as safe. */
@@ -34,13 +34,16 @@ export function groupRequests(connection: Connection): GroupRequests {
     )
   }
 
-  function answerOf({ Error: error }: BatchStatementResponse): GroupAnswer {
+  function answerOf(answer: unknown): GroupAnswer | undefined {
+    // The SDK hands on whatever stands in the list.
+    if (typeof answer !== 'object' || answer === null) return undefined
+    const { Error: error }: BatchStatementResponse = answer
     if (error === undefined) return { kind: 'applied' }
     const { Code: code = 'no code', Item: item } = error
     if (code === 'AccessDenied') giveUp(code)
     if (PASSING_CODES.includes(code)) return { kind: 'again', code }
     if (code !== 'DuplicateItem' && code !== 'ConditionalCheckFailed') return { kind: 'alone' }
-    const existing = item && readable(unmarshall(item))
+    const existing = item && readable(valuesOf(item))
     return { kind: 'refused', ...(existing && { existing }) }
   }
 
@@ -51,7 +54,7 @@ export function groupRequests(connection: Connection): GroupRequests {
         Statements: writes.map((write) => statementFor(tableName, write)),
       })
       try {
-        const { Responses = [] } = await call('BatchExecuteStatement', () => client().send(command))
+        const { Responses = [] } = await call('BatchExecuteStatement', () => clientFor(command).send(command))
         return Responses.map(answerOf)
       } catch (error) {
         const cause = error instanceof Error ? error.cause : undefined

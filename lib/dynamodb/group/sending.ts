@@ -16,21 +16,33 @@ export interface Due {
 /** How often what was refused for now is sent again before that is the answer: as often as the SDK does it with one. */
 const MAX_REPETITIONS = 2
 
-/** Sends what is due in as few requests as it takes, and sees to it that each write gets the answer it would get alone. */
-export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due: readonly Due[]) => Promise<void> {
+/** How what is due is sent. Neither way rejects. */
+export interface GroupSending {
+  /** Sends it in the requests that are returned, few, and sees to it that each write gets the answer it would get alone. */
+  readonly send: (due: readonly Due[]) => readonly Promise<void>[]
+  /** Reads what may stand against it, and goes on with what nothing stands against. */
+  readonly look: (due: readonly Due[], goOn: (free: readonly Due[]) => Promise<unknown>) => Promise<void>
+}
+
+export function groupSending(requests: GroupRequests, pacing: GroupPacing): GroupSending {
+  let underway = 0
   const isOver = () => pacing.clock.now() >= pacing.giveUpAtMs
 
-  async function send(due: readonly Due[], repetition = 0): Promise<void> {
-    await Promise.all(groupsOf(due).map((group) => sendGroup(group, repetition)))
+  function send(due: readonly Due[], repetition = 0): Promise<void>[] {
+    const groups = groupsOf(due, SIDE_BY_SIDE - underway)
+    return groups.map((group) => sendGroup(group, repetition))
   }
 
   async function sendGroup(group: readonly Due[], repetition: number): Promise<void> {
     if (group.length === 1) return goAlone(group)
     let answers: Awaited<ReturnType<GroupRequests['write']>>
+    underway++
     try {
       answers = await requests.write(group.map(({ write }) => write))
     } catch (error) {
       return doubt(group, error)
+    } finally {
+      underway--
     }
     // Which answer is missing, or too many, nobody can tell: none of them is sure to be that of its write.
     if (answers.length !== group.length) {
@@ -63,28 +75,46 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
           else alone.push(due)
       }
     }
-    await Promise.all([goAlone(alone), look(refused), repeat(again, codes, repetition)])
+    // What stood against a write is not always in its answer.
+    await Promise.all([goOnAlone(alone), look(refused, goAlone), repeat(again, codes, repetition)])
   }
 
-  /** What stood against a write is not always in its answer. */
-  async function look(refused: readonly Due[]): Promise<void> {
-    if (refused.length === 0) return
-    const ids = refused.map(({ write }) => write.id)
+  async function look(due: readonly Due[], goOn: (free: readonly Due[]) => Promise<unknown>): Promise<void> {
+    if (due.length === 0) return
+    const ids = new Set(due.map(({ write }) => write.id))
     let found: ReadonlyMap<string, OperationRecord>
     try {
-      found = await requests.read(ids, pauseToRead)
+      found = await requests.read([...ids], pauseToRead)
     } catch (error) {
-      return doubt(refused, error)
+      return doubt(due, error)
     }
-    const alone: Due[] = []
-    for (const due of refused) {
-      const existing = found.get(due.write.id)
-      if (existing !== undefined && stands(due.write, existing)) due.resolve({ applied: false, existing })
-      else alone.push(due)
+    const free: Due[] = []
+    // An insert would be refused by what counts as absent, too.
+    const replacing: Due[] = []
+    for (const one of due) {
+      const existing = found.get(one.write.id)
+      if (existing === undefined) free.push(one)
+      else if (stands(one.write, existing)) one.resolve({ applied: false, existing })
+      else replacing.push(one)
     }
     // Whoever waited has been told that it failed, and a claim that nobody knows of would keep all others out.
-    if (isOver()) return doubt(alone, tooLate())
-    await goAlone(alone)
+    if (isOver()) return doubt([...free, ...replacing], tooLate())
+    await Promise.all([goAlone(replacing), goOn(free)])
+  }
+
+  /** A claim that nobody waits for any more would keep all others out. */
+  async function goOnAlone(group: readonly Due[]): Promise<void> {
+    const late = isOver() ? group.filter(({ write }) => isClaim(write)) : []
+    for (const { reject } of late) reject(tooLate())
+    await goAlone(group.filter((due) => !late.includes(due)))
+  }
+
+  /** What becomes of writes of which nobody knows whether they were carried out, or that were refused as a whole. */
+  async function doubt(group: readonly Due[], error: unknown): Promise<void> {
+    // Which of them is to blame, or what else is wrong, each can only find out by itself. What was written all the same it
+    // finds there, under its own token.
+    if (!isLambdaOnceError(error, 'STORE') || !error.retryable) return goOnAlone(group)
+    for (const { reject } of group) reject(error)
   }
 
   async function pauseToRead(round: number): Promise<void> {
@@ -96,7 +126,10 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
     if (again.length === 0) return
     if (repetition < MAX_REPETITIONS) {
       await backOff(pacing, repetition)
-      if (!isOver()) return send(again, repetition + 1)
+      if (!isOver()) {
+        await Promise.all(send(again, repetition + 1))
+        return
+      }
     }
     const why = [...codes].join(', ')
     for (const { reject } of again) {
@@ -104,21 +137,18 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): (due
     }
   }
 
-  return send
+  return { send, look }
 }
 
 function tooLate(): StoreError {
-  return new StoreError('What stands against a write of a batch was not read before the end of the invocation.', {
+  return new StoreError('The invocation was over before a write of a batch could go on.', {
     retryable: true,
   })
 }
 
-/** What becomes of writes of which nobody knows whether they were carried out, or that were refused as a whole. */
-async function doubt(group: readonly Due[], error: unknown): Promise<void> {
-  // Which of them is to blame, or what else is wrong, each can only find out by itself. What was written all the same it
-  // finds there, under its own token.
-  if (!isLambdaOnceError(error, 'STORE') || !error.retryable) return goAlone(group)
-  for (const { reject } of group) reject(error)
+/** An insert, or a takeover. */
+function isClaim(write: GroupedWrite): boolean {
+  return write.kind === 'insert' || write.change.token !== undefined
 }
 
 async function goAlone(group: readonly Due[]): Promise<void> {
@@ -135,12 +165,20 @@ function stands(write: GroupedWrite, existing: OperationRecord): boolean {
   return write.kind === 'update' || !countsAsAbsent(existing, write.moment)
 }
 
-/** As large as they may be, and no two writes on one record in the same: such a request is refused as a whole. */
-function groupsOf(due: readonly Due[]): readonly (readonly Due[])[] {
+/** Fewer than these are not worth a request of their own. */
+const MIN_GROUP = 5
+
+/** Requests that are sent at the same time, where one would do: no statement of one waits for those of the other. */
+export const SIDE_BY_SIDE = 2
+
+/** Never two writes on one record in the same: such a request is refused as a whole. */
+function groupsOf(due: readonly Due[], wanted: number): readonly (readonly Due[])[] {
+  const count = Math.max(Math.ceil(due.length / MAX_GROUP), Math.min(wanted, Math.floor(due.length / MIN_GROUP)))
+  const size = Math.ceil(due.length / count)
   const groups: Map<string, Due>[] = []
   for (const one of due) {
     const { id } = one.write
-    const group = groups.find((others) => others.size < MAX_GROUP && !others.has(id))
+    const group = groups.find((others) => others.size < size && !others.has(id))
     if (group === undefined) groups.push(new Map([[id, one]]))
     else group.set(id, one)
   }

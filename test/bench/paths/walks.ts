@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { SQSEvent } from 'aws-lambda'
 import { batchHandler } from '../../../lib/batch/index.ts'
 import {
   type CommitPlan,
@@ -13,7 +14,7 @@ import { outboxRelay } from '../../../lib/outbox/index.ts'
 import { reconciler } from '../../../lib/reconciler/index.ts'
 import { invocation } from '../../batch/sqs-event.ts'
 import { inserted, streamEvent } from '../../outbox/set-up.ts'
-import { batchOf, invocationContext } from '../sides/orders.ts'
+import { batchOf, invocationContext, redelivered } from '../sides/orders.ts'
 
 /** How many shards the index has where there is a reconciler. */
 export const SHARDS = 4
@@ -63,6 +64,7 @@ export const PATHS: Readonly<Record<string, Walk>> = {
   'duplicate, outcome of 1 KB': duplicate(textOf(1_000)),
   'duplicate, outcome of 50 KB': duplicate(textOf(50_000)),
   'duplicate, outcome of 1 MB': duplicate(textOf(1_000_000)),
+  'duplicate, redelivered': batch({ records: 1, groupCommit: true, again: redelivered }),
   'duplicate while the first one runs': (stage) => {
     const key = crypto.randomUUID()
     return once(
@@ -79,10 +81,11 @@ export const PATHS: Readonly<Record<string, Walk>> = {
     const key = await given(stage, () => 'done')
     await stage.idempotency.run({ key, scope: ['tenant'], input: 'another' }, () => 'never').catch(ignore)
   },
-  'batch of 10, one by one': batch({ groupCommit: false, isRepeated: false }),
-  'batch of 10 duplicates, one by one': batch({ groupCommit: false, isRepeated: true }),
-  'batch of 10': batch({ groupCommit: true, isRepeated: false }),
-  'batch of 10 duplicates': batch({ groupCommit: true, isRepeated: true }),
+  'batch of 10, one by one': batch({ groupCommit: false }),
+  'batch of 10 duplicates, one by one': batch({ groupCommit: false, again: unchanged }),
+  'batch of 10': batch({ groupCommit: true }),
+  'batch of 10 duplicates': batch({ groupCommit: true, again: unchanged }),
+  'batch of 10 redelivered': batch({ groupCommit: true, again: redelivered }),
   'relay, each message': async (stage) => {
     let id = ''
     await once(stage, (operation) => {
@@ -143,15 +146,28 @@ function puts(TableName: string, count: number): NonNullable<CommitPlan['writes'
   return Array.from({ length: count }, () => ({ Put: { TableName, Item: { id: crypto.randomUUID(), total: 100 } } }))
 }
 
-function batch({ groupCommit, isRepeated }: { readonly groupCommit: boolean; readonly isRepeated: boolean }): Walk {
+interface BatchWalk {
+  readonly groupCommit: boolean
+  /** @defaultValue 10 */
+  readonly records?: number
+  /** How it comes a second time, which is the path then. */
+  readonly again?: (event: SQSEvent) => SQSEvent
+}
+
+function batch({ groupCommit, records = RECORDS, again }: BatchWalk): Walk {
   return async ({ idempotency, begin }) => {
     const handle = batchHandler({ idempotency, groupCommit }, () => 'done')
-    const event = batchOf(Array.from({ length: RECORDS }, () => crypto.randomUUID()))
+    const event = batchOf(Array.from({ length: records }, () => crypto.randomUUID()))
     await handle(event, invocationContext())
-    if (!isRepeated) return
+    if (again === undefined) return
     begin()
-    await handle(event, invocationContext())
+    await handle(again(event), invocationContext())
   }
+}
+
+/** As somebody else's copy of the messages is: it says nothing of an earlier delivery. */
+function unchanged(event: SQSEvent): SQSEvent {
+  return event
 }
 
 /** What a refusal throws is the path. */

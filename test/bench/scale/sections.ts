@@ -10,6 +10,11 @@ const WORKLOADS: readonly { readonly what: string; readonly paths: readonly stri
   [
     { what: 'a handler', paths: ['first execution'], isIndexed: false },
     { what: 'a handler, each message delivered twice', paths: ['first execution', 'duplicate'], isIndexed: false },
+    {
+      what: 'a handler, each message redelivered once by its queue',
+      paths: ['first execution', 'duplicate, redelivered'],
+      isIndexed: false,
+    },
     { what: 'a handler with one step', paths: ['first execution, one step'], isIndexed: false },
     { what: 'a commit of 1 small write', paths: ['first execution, commit of 1 small write'], isIndexed: false },
     { what: 'a handler, with a reconciler', paths: ['first execution'], isIndexed: true },

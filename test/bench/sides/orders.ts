@@ -27,6 +27,16 @@ export function batchOf(ids: readonly string[]): SQSEvent {
   return { Records: ids.map(messageOf) }
 }
 
+/** The same batch as the queue delivers it a second time. */
+export function redelivered({ Records }: SQSEvent): SQSEvent {
+  return {
+    Records: Records.map((record) => ({
+      ...record,
+      attributes: { ...record.attributes, ApproximateReceiveCount: '2' },
+    })),
+  }
+}
+
 function messageOf(messageId: string): SQSRecord {
   return {
     messageId,

@@ -9,6 +9,7 @@ import { counts } from './parts/counts.ts'
 import { growth } from './parts/growth.ts'
 import { latency } from './parts/latency.ts'
 import { memory } from './parts/memory.ts'
+import { profile } from './parts/profile.ts'
 import { results } from './parts/results.ts'
 import { single } from './parts/single.ts'
 import { table } from './parts/table.ts'
@@ -17,7 +18,7 @@ import { writePages } from './report/pages.ts'
 import type { Conditions, Part, Section } from './report/section.ts'
 import { judged, TARGETS } from './report/targets.ts'
 
-const PARTS: readonly Part[] = [counts, single, batches, results, coldStarts, latency, memory, growth, table]
+const PARTS: readonly Part[] = [counts, single, profile, batches, results, coldStarts, latency, memory, growth, table]
 /** The parts that the targets are measured by. */
 const JUDGED: readonly Part[] = [single, batches, results, coldStarts]
 
@@ -35,12 +36,13 @@ const seconds = () => Math.round((performance.now() - startedAt) / 1000)
 const all = json && !write ? JUDGED : PARTS
 const sections: Section[] = []
 const figures: Record<string, Spread> = {}
+const floors: Record<string, Spread> = {}
 
 for (const part of PARTS.filter(({ name }) =>
   only === undefined ? all.some((one) => one.name === name) : name === only,
 )) {
   // One engine for each part: what one leaves in the tables must not slow down the next.
-  const engine = await startDynamoDbLocal()
+  const engine = await startDynamoDbLocal({ isLongLived: true })
   const conditions: Conditions = {
     endpoint: engine.endpoint,
     pairs: quick ? 3 : 12,
@@ -53,18 +55,19 @@ for (const part of PARTS.filter(({ name }) =>
     const report = await part.run(conditions)
     sections.push(...report.sections)
     Object.assign(figures, report.figures)
+    Object.assign(floors, report.floors)
     if (!json) for (const section of report.sections) print(section)
   } finally {
     await engine.stop()
   }
 }
 
-const targets = targetsSection(figures)
+const targets = targetsSection(figures, floors)
 if (Object.keys(TARGETS).every((name) => name in figures)) sections.push(targets)
 if (only === undefined) sections.push(machineSection())
 if (write) await writePages(sections)
 console.error(`${String(seconds()).padStart(4)} s  done`)
-if (json) console.log(JSON.stringify(judged(figures)))
+if (json) console.log(JSON.stringify(judged(figures, floors)))
 else if (targets.rows.length > 0) print(targets)
 
 function print({ head, rows, command }: Section): void {

@@ -9,8 +9,9 @@ import { spawnTied, type TiedProcess } from './tied-process.ts'
 const START_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 100
 
-// The first two halve the start-up time and the CPU of a short-lived JVM; the heap is what some ten thousand items need.
-const JVM_FLAGS = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx256m', '-Djava.library.path=./DynamoDBLocal_lib']
+// These halve the start-up time and the CPU of a short-lived JVM; the heap is what some ten thousand items need.
+const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx256m']
+const NATIVE_LIBRARIES = '-Djava.library.path=./DynamoDBLocal_lib'
 
 /** AWS's own DynamoDB Local, running in memory. */
 export interface DynamoDbLocal {
@@ -26,17 +27,23 @@ export interface DynamoDbLocal {
  *
  * @param options.port - a fixed TCP port; a free one by default.
  * @param options.javaPath - the `java` to run; found (or, as root on Debian, installed) by default.
+ * @param options.isLongLived - runs as fast as it can once it is warm, instead of being ready soon.
  * @throws Error with one sentence when Java is missing or the engine doesn't start.
  */
-export async function startDynamoDbLocal(options: { port?: number; javaPath?: string } = {}): Promise<DynamoDbLocal> {
+export async function startDynamoDbLocal(
+  options: { port?: number; javaPath?: string; isLongLived?: boolean } = {},
+): Promise<DynamoDbLocal> {
   const javaPath = options.javaPath ?? requireJava()
   const port = options.port ?? (await freePort())
   const directory = join(
     dirname(createRequire(import.meta.url).resolve('amplify-dynamodb-simulator/package.json')),
     'emulator',
   )
+  const jvmFlags = options.isLongLived === true ? [] : SHORT_LIVED
   const engineFlags = ['-inMemory', '-sharedDb', '-disableTelemetry', '-port', String(port)]
-  const child = spawnTied(javaPath, [...JVM_FLAGS, '-jar', 'DynamoDBLocal.jar', ...engineFlags], { cwd: directory })
+  const child = spawnTied(javaPath, [...jvmFlags, NATIVE_LIBRARIES, '-jar', 'DynamoDBLocal.jar', ...engineFlags], {
+    cwd: directory,
+  })
   const endpoint = `http://127.0.0.1:${port}`
   await untilAnswering(child, endpoint)
   return Object.freeze({ endpoint, pid: child.pid, stop: child.kill })

@@ -36,6 +36,14 @@ export async function bundleSize(contents: string): Promise<BundleSize> {
   return { whole: whole.outputFiles[0]?.contents.length ?? 0, first: loadedFirst(split.metafile) }
 }
 
+/** What a bundle without SDK and Middy is made of: the bytes of each file in it, by its path. */
+export async function bundleParts(contents: string): Promise<ReadonlyMap<string, number>> {
+  const stdin = { contents, resolveDir: ROOT, loader: 'ts' as const }
+  const { metafile } = await build({ ...OPTIONS, stdin, external: GIVEN, write: false })
+  const files = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs))
+  return new Map(files.map(([path, { bytesInOutput }]) => [path, bytesInOutput]))
+}
+
 /** Writes a bundle to where packages can be imported from, with the SDK and Middy in it or without. */
 export async function writeBundle(name: string, contents: string, hasSdk: boolean): Promise<string> {
   const directory = `${ROOT}.local/bench`

@@ -28,6 +28,8 @@ export interface ComparedFunction {
   readonly label: string
   readonly ours: string
   readonly theirs: string
+  /** The same by hand, where it is written. */
+  readonly floor?: string
   readonly event: () => unknown
 }
 
@@ -42,6 +44,12 @@ export const FUNCTIONS: readonly ComparedFunction[] = [
       import { makeIdempotent } from '@aws-lambda-powertools/idempotency'
       export const handler = makeIdempotent(async (_order, _context) => ({ status: 'captured' }), {
         persistenceStore, config: new IdempotencyConfig({ eventKeyJmesPath: 'id' }) })`,
+    floor: `
+      import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+      import { claimAndComplete } from './test/bench/sides/by-hand.ts'
+      const once = claimAndComplete({
+        client: new DynamoDBClient({}), tableName: process.env.TABLE, result: () => ({ status: 'captured' }) })
+      export const handler = (order) => once(order)`,
     event: () => orderOf(crypto.randomUUID()),
   },
   {

@@ -2,10 +2,14 @@ import { medianOf, ratioOf, rounds } from '../pairs.ts'
 import { figure, type Part, ratio, type Section } from '../report/section.ts'
 import type { SideName } from '../sides/side.ts'
 import { type SideProcess, startSide } from '../sides/start.ts'
-import type { Cost } from '../sides/tasks.ts'
+import type { Cost, Share } from '../sides/tasks.ts'
 
-const SHARES = { none: '0 %', half: '50 %', all: '100 %' } as const
-type Share = keyof typeof SHARES
+const SHARES: Readonly<Record<Share, string>> = {
+  none: '0 %',
+  half: '50 %',
+  all: '100 %',
+  redelivered: '100 %, redelivered',
+}
 type Costs = Record<Share, Cost>
 type Round = Record<'lambda-once' | 'powertools', Costs>
 type TimedRound = Round & { readonly floor: Cost }
@@ -16,7 +20,7 @@ const BATCHES = [
   { size: 100, repeat: 3 },
   { size: 1_000, repeat: 1 },
 ] as const
-const WARM_UP_ROUNDS = 3
+const WARM_UP_ROUNDS = 6
 
 /** Batches of SQS in three sizes, with no, some and only duplicates. */
 export const batches: Part = {
@@ -52,6 +56,11 @@ export const batches: Part = {
         batch10_cpu: compared(timed.get(10)?.all ?? [], 'none', 'cpuMs'),
         batch100_wall: compared(timed.get(100)?.all ?? [], 'none', 'wallMs'),
       },
+      floors: {
+        batch10_wall: least(timed.get(10)?.all ?? [], 'wallMs'),
+        batch10_cpu: least(timed.get(10)?.all ?? [], 'cpuMs'),
+        batch100_wall: least(timed.get(100)?.all ?? [], 'wallMs'),
+      },
     }
   },
 }
@@ -71,6 +80,10 @@ export function batchRounds(
 
 function compared(all: readonly Round[], share: Share, what: 'cpuMs' | 'wallMs') {
   return ratioOf(all.map((round) => [round['lambda-once'][share][what], round.powertools[share][what]]))
+}
+
+function least(all: readonly TimedRound[], what: 'cpuMs' | 'wallMs') {
+  return ratioOf(all.map((round) => [round.floor[what], round.powertools.none[what]]))
 }
 
 function timesOf(

@@ -2,17 +2,24 @@ import { startLatencyProxy } from '../latency-proxy.ts'
 import { medianOf, ratioOf, rounds } from '../pairs.ts'
 import { figure, type Part, ratio } from '../report/section.ts'
 import { startSide } from '../sides/start.ts'
+import type { Share } from '../sides/tasks.ts'
 import { batchRounds } from './batches.ts'
 
 const DELAY_MS = 5
 const MOST_PAIRS_OF_LARGE = 5
+const WARM_UP_ROUNDS = 4
 const OPERATIONS = 40
 const BATCHES = [
   { size: 10, repeat: 5 },
   { size: 100, repeat: 2 },
   { size: 1_000, repeat: 1 },
 ] as const
-const SHARES = { none: 'no duplicates', half: '50 % duplicates', all: 'only duplicates' } as const
+const SHARES: Readonly<Record<Share, string>> = {
+  none: 'no duplicates',
+  half: '50 % duplicates',
+  all: 'only duplicates',
+  redelivered: 'redelivered',
+}
 
 /** Single operations and batches with a network between the function and its table. */
 export const latency: Part = {
@@ -46,9 +53,9 @@ export const latency: Part = {
     for (const { size, repeat } of isQuick ? BATCHES.slice(0, 1) : BATCHES) {
       const many = size < 1_000 ? pairs : Math.min(pairs, MOST_PAIRS_OF_LARGE)
       progress(`latency: batches of ${size}, ${DELAY_MS} ms a request, ${many} rounds`)
-      await batchRounds(ours, theirs, `warm-up-${size}-`, { size, repeat, rounds: 1 })
+      await batchRounds(ours, theirs, `warm-up-${size}-`, { size, repeat, rounds: WARM_UP_ROUNDS })
       const all = await batchRounds(ours, theirs, `${size}-`, { size, repeat, rounds: many })
-      for (const [share, label] of Object.entries(SHARES) as ['none' | 'half' | 'all', string][]) {
+      for (const [share, label] of Object.entries(SHARES) as [Share, string][]) {
         const times = all.map((round) => [round['lambda-once'][share].wallMs, round.powertools[share].wallMs] as const)
         add(`batch of ${size.toLocaleString('en-US')}, ${label}`, times, repeat)
       }

@@ -44,12 +44,22 @@ export const single: Part = {
         floor_first_cpu: compared(alone, 'first', 'cpuMs', 'floor'),
         floor_duplicate_cpu: compared(alone, 'duplicate', 'cpuMs', 'floor'),
       },
+      floors: {
+        single_first_cpu: compared(alone, 'first', 'cpuMs', 'powertools', 'floor'),
+        single_duplicate_cpu: compared(alone, 'duplicate', 'cpuMs', 'powertools', 'floor'),
+      },
     }
   },
 }
 
-function compared(all: readonly Round[], act: 'first' | 'duplicate', what: 'cpuMs' | 'wallMs', to: SideName) {
-  return ratioOf(all.map((round) => [round['lambda-once'][act][what], round[to][act][what]]))
+function compared(
+  all: readonly Round[],
+  act: 'first' | 'duplicate',
+  what: 'cpuMs' | 'wallMs',
+  to: SideName,
+  of: SideName = 'lambda-once',
+) {
+  return ratioOf(all.map((round) => [round[of][act][what], round[to][act][what]]))
 }
 
 function timesOf(

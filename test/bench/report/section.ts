@@ -14,6 +14,8 @@ export interface Report {
   readonly sections: readonly Section[]
   /** Ratios that there is a target for, by the target's name. */
   readonly figures: Readonly<Record<string, Spread>>
+  /** The same ratios of the floor, where it has them. */
+  readonly floors?: Readonly<Record<string, Spread>>
 }
 
 /** Under what conditions the parts run. */

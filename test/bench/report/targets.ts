@@ -22,17 +22,27 @@ export interface Judged {
   readonly pairs: number
   readonly target: number
   readonly met: boolean
+  /** The floor's own ratio to Powertools. */
+  readonly floor?: number
 }
 
 /** Judges the figures that there is a target for, in the order of the targets. */
-export function judged(figures: Readonly<Record<string, Spread>>): Record<string, Judged> {
+export function judged(
+  figures: Readonly<Record<string, Spread>>,
+  floors: Readonly<Record<string, Spread>> = {},
+): Record<string, Judged> {
   const all: Record<string, Judged> = {}
   for (const [name, target] of Object.entries(TARGETS)) {
     const spread = figures[name]
     if (spread === undefined) continue
     const { median, low, high, pairs } = spread
-    const [ratio, from, to] = [median, low, high].map((value) => Math.round(value * 1000) / 1000)
-    all[name] = { ratio: ratio ?? 0, low: from ?? 0, high: to ?? 0, pairs, target, met: median <= target }
+    const ratios = { ratio: rounded(median), low: rounded(low), high: rounded(high) }
+    const floor = floors[name]
+    all[name] = { ...ratios, pairs, target, met: median <= target, ...(floor && { floor: rounded(floor.median) }) }
   }
   return all
+}
+
+function rounded(ratio: number): number {
+  return Math.round(ratio * 1000) / 1000
 }

@@ -1,71 +1,14 @@
-import {
-  BatchExecuteStatementCommand,
-  ConditionalCheckFailedException,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb'
+import { BatchExecuteStatementCommand } from '@aws-sdk/client-dynamodb'
+import { claimAndComplete, LEASE_MS, RETENTION_SECONDS } from './by-hand.ts'
 import type { Side, SideSettings } from './side.ts'
-
-const RETENTION_SECONDS = 86_400
-const LEASE_MS = 30_000
 
 /** What one request of statements takes. */
 const STATEMENTS = 25
 
-/**
- * The least that claims and completes, written by hand on the SDK's client: one conditional write each, or for a batch
- * one statement each. No key checks, no fingerprint, no recovery: what the approach itself costs.
- */
+/** {@link claimAndComplete}, and the same for a batch: one statement each, in as few requests as may be. */
 export function createSide({ client, tableName, result }: SideSettings): Side {
-  async function once({ id }: { readonly id: string }): Promise<unknown> {
-    const now = Date.now()
-    const token = crypto.randomUUID()
-    try {
-      await client.send(
-        new PutItemCommand({
-          TableName: tableName,
-          Item: {
-            id: { S: id },
-            status: { S: 'IN_PROGRESS' },
-            token: { S: token },
-            leaseUntil: { N: String(now + LEASE_MS) },
-          },
-          ConditionExpression: 'attribute_not_exists(#id) OR #expires < :now',
-          ExpressionAttributeNames: { '#id': 'id', '#expires': 'expiresAt' },
-          ExpressionAttributeValues: { ':now': { N: String(Math.floor(now / 1000)) } },
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      )
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error
-      return JSON.parse(error.Item?.outcome?.S ?? 'null')
-    }
-    const value = await result()
-    await client.send(
-      new UpdateItemCommand({
-        TableName: tableName,
-        Key: { id: { S: id } },
-        UpdateExpression: 'SET #status = :done, #outcome = :outcome, #expires = :expires',
-        ConditionExpression: '#token = :token',
-        ExpressionAttributeNames: {
-          '#status': 'status',
-          '#outcome': 'outcome',
-          '#expires': 'expiresAt',
-          '#token': 'token',
-        },
-        ExpressionAttributeValues: {
-          ':done': { S: 'COMPLETED' },
-          ':outcome': { S: JSON.stringify(value) },
-          ':expires': { N: String(Math.floor(now / 1000) + RETENTION_SECONDS) },
-          ':token': { S: token },
-        },
-      }),
-    )
-    return value
-  }
-
   /** All are new. */
-  async function claimAndComplete(ids: readonly string[]): Promise<void> {
+  async function group(ids: readonly string[]): Promise<void> {
     const now = Date.now()
     const token = { S: crypto.randomUUID() }
     await client.send(
@@ -89,13 +32,13 @@ export function createSide({ client, tableName, result }: SideSettings): Side {
   }
 
   return {
-    once,
+    once: claimAndComplete({ client, tableName, result }),
     async batch({ Records }) {
       const ids = Records.map(({ messageId }) => messageId)
+      // At least two side by side: no statement of one waits for those of the other.
+      const size = Math.min(STATEMENTS, Math.ceil(ids.length / 2))
       const groups: Promise<void>[] = []
-      for (let from = 0; from < ids.length; from += STATEMENTS) {
-        groups.push(claimAndComplete(ids.slice(from, from + STATEMENTS)))
-      }
+      for (let from = 0; from < ids.length; from += size) groups.push(group(ids.slice(from, from + size)))
       await Promise.all(groups)
       return { batchItemFailures: [] }
     },

@@ -1,5 +1,6 @@
 import type { SQSEvent } from 'aws-lambda'
-import { batchOf, invocationContext, orderOf, type ResultText, resultOf, SMALL_RESULT } from './orders.ts'
+import { profiled, type Spending } from '../profile.ts'
+import { batchOf, invocationContext, orderOf, type ResultText, redelivered, resultOf, SMALL_RESULT } from './orders.ts'
 import type { Side } from './side.ts'
 
 /** What a piece of work has cost the process that did it, and, in metered rounds, DynamoDB. */
@@ -30,18 +31,23 @@ async function single(
   return { first: await measured(all), duplicate: await measured(all) }
 }
 
-/** Batches of new records, of records half of which are done already, and of such that all are. */
+/** How much of a batch is done already: what is, was sent twice, or comes a second time from the queue. */
+export type Share = 'none' | 'half' | 'all' | 'redelivered'
+
+/** Batches of each share. */
 async function batches(
   { side, returns, measured }: Bench,
   { run, size, repeat }: { readonly run: string; readonly size: number; readonly repeat: number },
-): Promise<{ readonly none: Cost; readonly half: Cost; readonly all: Cost }> {
+): Promise<Readonly<Record<Share, Cost>>> {
   returns(SMALL_RESULT)
   const fresh = eventsOf(repeat, size, (batch, index) => `${run}-${batch}-${index}`)
   const half = eventsOf(repeat, size, (batch, index) => `${run}${index % 2 === 0 ? '' : '-half'}-${batch}-${index}`)
+  const again = fresh.map(redelivered)
   return {
     none: await measured(() => handled(side, fresh)),
     all: await measured(() => handled(side, fresh)),
     half: await measured(() => handled(side, half)),
+    redelivered: await measured(() => handled(side, again)),
   }
 }
 
@@ -53,6 +59,17 @@ async function newBatches(
   returns(SMALL_RESULT)
   const events = eventsOf(repeat, size, (batch, index) => `${run}-${batch}-${index}`)
   return measured(() => handled(side, events))
+}
+
+/** Where the CPU time of first executions, and of their duplicates, goes. */
+async function profile(
+  { side, returns }: Bench,
+  { run, count }: { readonly run: string; readonly count: number },
+): Promise<{ readonly first: Spending; readonly duplicate: Spending }> {
+  returns(SMALL_RESULT)
+  const context = invocationContext()
+  const all = () => inParallel(count, 1, (index) => side.once(orderOf(`${run}-${index}`), context))
+  return { first: await profiled(all), duplicate: await profiled(all) }
 }
 
 /** Operations with a result of some size, then their duplicates; or why they fail. */
@@ -131,5 +148,5 @@ async function inParallel(
 }
 
 /** What a side can be told to do. */
-export const TASKS = { single, batches, newBatches, results, memory }
+export const TASKS = { single, profile, batches, newBatches, results, memory }
 export type Tasks = typeof TASKS

@@ -17,7 +17,7 @@ const PACKAGES: Readonly<
   'lambda-once/event': { atOnce: ['canonicalize', 'devalue'] },
   'lambda-once/keys': { atOnce: [] },
   'lambda-once/dynamodb': {
-    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@aws-sdk/util-dynamodb'],
+    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/util-dynamodb'],
     whenUsed: ['p-limit'],
   },
   'lambda-once/memory': { atOnce: [] },
@@ -34,7 +34,7 @@ const PACKAGES: Readonly<
   'lambda-once/observability': { atOnce: [] },
   'lambda-once/observability/opentelemetry': { atOnce: ['@opentelemetry/api'] },
   'lambda-once/powertools': {
-    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@aws-sdk/util-dynamodb'],
+    atOnce: ['@aws-sdk/client-dynamodb', '@aws-sdk/util-dynamodb'],
   },
   'lambda-once/cache': { atOnce: ['lru-cache'] },
 }

@@ -28,7 +28,9 @@ export function toItem({ id, ...attributes }: OperationRecord): Record<string, u
 /** @throws StoreError when the item was not written by this package: nothing can be decided from it. */
 export function toRecord(item: Record<string, unknown>): OperationRecord {
   const { pk, sk, ...attributes } = item
-  if (typeof pk !== 'string' || typeof attributes.token !== 'string' || typeof attributes.status !== 'string') {
+  const { token, status, steps = {} } = attributes
+  const areSteps = typeof steps === 'object' && steps !== null
+  if (typeof pk !== 'string' || typeof token !== 'string' || typeof status !== 'string' || !areSteps) {
     throw new StoreError(
       `The item ${String(pk)} / ${String(sk)} is not a lambda-once record. Give lambda-once a table of its own.`,
       { retryable: false },

@@ -7,6 +7,7 @@ import {
   type UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import type { Connection } from './connection.ts'
+import { DESERIALIZER, SERIALIZER, watchClient } from './kept-client.ts'
 import { emptyAnswerIn, refusalIn, statementAnswersIn, wireText } from './wire.ts'
 
 /** The commands that each operation is made of. */
@@ -35,9 +36,6 @@ export function withShortCuts(connection: Connection): ShortConnection {
 /** The protocol under which the short cuts write and read, and the service's name in it. */
 const PROTOCOL = 'aws.protocols#awsJson1_0'
 const SERVICE = 'DynamoDB_20120810'
-
-const SERIALIZER = { name: 'serializerMiddleware', step: 'serialize', override: true } as const
-const DESERIALIZER = { name: 'deserializerMiddleware', step: 'deserialize', override: true } as const
 
 interface Operation {
   readonly name: string
@@ -75,6 +73,7 @@ interface Client {
 
 interface Context {
   readonly endpointV2?: unknown
+  userAgent?: unknown
 }
 interface Args {
   readonly input: object
@@ -99,16 +98,17 @@ export function shortCuts(client: DynamoDBClient): ClientFor {
   const config: unknown = client.config
   if (!isKnown(config)) return () => client
   const known = { config, HttpRequest: config.protocol.getRequestType() }
+  const copied = { ...config, cacheMiddleware: true }
   // The same client but for that: what it keeps is its own, and no command of others meets the short cuts.
   const short: DynamoDBClient = Object.create(client, {
-    config: { value: { ...config, cacheMiddleware: true } },
+    config: { value: copied },
     handlers: { value: undefined, writable: true, configurable: true },
   })
   const resolved = new Set<unknown>()
-  const hasOwnSteps = watchSteps(client)
+  const isAsKept = watchClient(client, copied)
   return (command) => {
     const operation = operationOf(command)
-    if (operation === undefined || !hasOwnSteps()) return client
+    if (operation === undefined || !isAsKept()) return client
     if (!resolved.has(command.constructor)) {
       const stack = command.middlewareStack as unknown as { add(middleware: Middleware, options: object): void }
       stack.add(serializing(known, operation), SERIALIZER)
@@ -125,6 +125,8 @@ function serializing({ config, HttpRequest }: Client, operation: Operation): Mid
   return (next, context) => async (args) => {
     const { input } = args
     const { endpointV2 } = context
+    // The context is kept with the chain, and some retry strategies add to this with every request.
+    delete context.userAgent
     const text = endpointV2 === undefined ? undefined : wireText(input)
     if (text === undefined) {
       const endpoint = endpointV2 === undefined ? {} : { endpoint: async () => endpointV2 }
@@ -195,36 +197,6 @@ function operationOf({ schema }: { readonly schema?: unknown }): Operation | und
   if (!Array.isArray(schema)) return undefined
   const [, namespace, name, traits, input, output]: readonly unknown[] = schema
   return typeof name === 'string' ? { namespace, name, traits, input, output } : undefined
-}
-
-/** The steps of the SDK's own clients, in their order. */
-const OWN_STEPS = [
-  'loggerMiddleware - initialize',
-  'serializerMiddleware - serialize',
-  'contentLengthMiddleware - build',
-  'getUserAgentMiddleware - build',
-  'hostHeaderMiddleware - build',
-  'recursionDetectionMiddleware - build',
-  'retryMiddleware - finalizeRequest',
-  'httpSigningMiddleware - finalizeRequest',
-  'deserializerMiddleware - deserialize',
-].join()
-
-/**
- * Tells whether the client has no step but the SDK's, whenever it is asked. A step that is taken over changes its place among those of others, which
- * may change the body after it was hashed; and what is kept would not know of those that come later.
- */
-function watchSteps({ middlewareStack }: DynamoDBClient): () => boolean {
-  let seen = ''
-  let areOwn = false
-  return () => {
-    const steps = middlewareStack.identify().join()
-    if (steps !== seen) {
-      seen = steps
-      areOwn = steps.replaceAll(/ \(a\.k\.a\. [^)]*\)/g, '') === OWN_STEPS
-    }
-    return areOwn
-  }
 }
 
 function isKnown(config: unknown): config is Config {

@@ -51,8 +51,11 @@ describe('an answer to a batch of statements', () => {
     ])
   })
 
-  test('that brings an item which is no record brings nothing', async () => {
-    const Item = marshall({ pk: 'r0', sk: 'op', cart: 'x' })
+  test.each([
+    ['no record', { pk: 'r0', sk: 'op', cart: 'x' }],
+    ['a record without the form of one', { ...toItem(aRecord()), steps: null }],
+  ])('that brings an item which is %s brings nothing', async (_name, item) => {
+    const Item = marshall(item)
     expect(await answersTo({ Error: { Code: 'ConditionalCheckFailed', Item } })).toEqual([{ kind: 'refused' }])
   })
 

@@ -273,6 +273,17 @@ describe('endings', () => {
 describe('a write that is refused', () => {
   const refused: Script = all({ kind: 'refused' })
 
+  test('by a record that nobody can judge is told so, and takes no other with it', async () => {
+    const odd = { ...aRecord(), expiresAt: NOW_SECONDS - 1, leaseUntil: 0, steps: null } as unknown as OperationRecord
+    const { claim, sizes } = setUp(async () => [{ kind: 'applied' }, { kind: 'refused', existing: odd }])
+    const [a, b] = records as [OperationRecord, OperationRecord]
+    const [first, second] = await Promise.allSettled(claim(a, b))
+    expect(first).toEqual({ status: 'fulfilled', value: applied })
+    expect(second).toMatchObject({ status: 'rejected', reason: expect.any(TypeError) })
+    expect(await Promise.all(claim(...records.slice(2, 5)))).toEqual([applied, applied, applied])
+    expect(sizes()).toEqual([2, 3])
+  })
+
   test('is answered with the record that stands, read for all of them at once', async () => {
     const { claim, memory, reads, alone } = setUp(refused)
     const [a, b] = records as [OperationRecord, OperationRecord]

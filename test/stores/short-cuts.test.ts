@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
-  type DynamoDBClient,
+  DynamoDBClient,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import { describe, expect, test, vi } from 'vitest'
@@ -100,14 +100,19 @@ describe('the request of', () => {
   test.each([...writes, ...batches])('%s means what the SDK would have written', async (name, write) => {
     const isBatch = batches.some(([batch]) => batch === name)
     const short = answeringClient([isBatch ? BOTH : APPLIED])
-    const send = vi.spyOn(short.client, 'send')
+    // Of the class of all clients: one of its own would have the client served the SDK's way.
+    const send = vi.spyOn(Object.getPrototypeOf(DynamoDBClient.prototype), 'send')
     await write(dynamoStore({ tableName, client: short.client }))
+    const command: unknown = send.mock.lastCall?.[0]
+    const [by] = send.mock.contexts
+    send.mockRestore()
+    // A client of its own kind, which keeps what it resolves.
+    expect(by).not.toBe(short.client)
 
-    const [command] = send.mock.lastCall as unknown as [PutItemCommand]
     expect(command instanceof BatchExecuteStatementCommand).toBe(isBatch)
+    const { constructor: Command, input } = command as PutItemCommand
     const usual = answeringClient()
-    const Command = command.constructor as typeof PutItemCommand
-    await usual.client.send(new Command(command.input))
+    await usual.client.send(new (Command as typeof PutItemCommand)(input))
 
     expect(short.sent).toHaveLength(1)
     const [mine] = short.sent

@@ -30,7 +30,7 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): Grou
 
   function send(due: readonly Due[], repetition = 0): Promise<void>[] {
     const groups = groupsOf(due, SIDE_BY_SIDE - underway)
-    return groups.map((group) => sendGroup(group, repetition))
+    return groups.map((group) => answering(group, sendGroup(group, repetition)))
   }
 
   async function sendGroup(group: readonly Due[], repetition: number): Promise<void> {
@@ -137,7 +137,16 @@ export function groupSending(requests: GroupRequests, pacing: GroupPacing): Grou
     }
   }
 
-  return { send, look }
+  return { send, look: (due, goOn) => answering(due, look(due, goOn)) }
+}
+
+/** Whatever goes wrong, whoever waits is told; who was answered before stays answered. */
+async function answering(due: readonly Due[], sending: Promise<void>): Promise<void> {
+  try {
+    await sending
+  } catch (error) {
+    for (const { reject } of due) reject(error)
+  }
 }
 
 function tooLate(): StoreError {

@@ -56,8 +56,8 @@ export const GROUPING_MUTANTS: readonly Mutant[] = [
   {
     name: 'no write is left out of a split group',
     file: FILE,
-    from: 'groups.map((group) => sendGroup(',
-    to: 'groups.slice(0, 1).map((group) => sendGroup(',
+    from: 'groups.map((group) => answering(',
+    to: 'groups.slice(0, 1).map((group) => answering(',
     focus: { ...FLOOD, lease: 'fixed' },
   },
   {

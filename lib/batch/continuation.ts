@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda'
-import type { OperationRequest } from '../engine/execution.ts'
 import { sendable } from '../engine/redrive.ts'
+import type { OperationRequest } from '../engine/request.ts'
 import { CONTINUATION_ATTRIBUTE, MESSAGE_KEY_ATTRIBUTE, OPERATION_ATTRIBUTE } from '../outbox/message.ts'
 import { nonEmpty } from '../sources/fields.ts'
 import type { RedriveOption } from './sources/source.ts'

@@ -8,9 +8,10 @@ import { dueFrom, recordDueAtMs } from '../record/due.ts'
 import { expiryAfter } from '../record/expiry.ts'
 import type { Moment, OperationRecord } from '../record/record.ts'
 import type { RecordChange, StandingCondition, WriteAnswer } from '../record/store.ts'
-import { createExecution, type Execution, type OperationRequest } from './execution.ts'
+import { createExecution, type Execution } from './execution.ts'
 import { inlineRedrive, nextHop } from './redrive.ts'
 import { originOf, type Refusal, refuse, storeUnavailable } from './refusal.ts'
+import type { OperationRequest } from './request.ts'
 
 /** What a claim comes to. */
 export type Claim = { readonly kind: 'claimed'; readonly execution: Execution } | Refusal

@@ -5,8 +5,8 @@ import type { Lifetime } from '../outcome/stored.ts'
 import { hashOfParts } from '../record/identity.ts'
 import type { Continuation, OperationRecord, StoredRedrive } from '../record/record.ts'
 import type { BesideItem, RecordChange, WriteAnswer } from '../record/store.ts'
-import type { OperationRequest } from './execution.ts'
 import { redriveMessage } from './redrive.ts'
+import type { OperationRequest } from './request.ts'
 
 /** SQS holds a message back no longer, in ms. What is due later comes in several hops. */
 const LONGEST_HOP_MS = 900_000

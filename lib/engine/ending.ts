@@ -7,7 +7,7 @@ import type { Intent } from '../record/decide.ts'
 import { isSameRequest } from '../record/fingerprint.ts'
 import type { OperationRecord } from '../record/record.ts'
 import type { Steps } from '../steps/steps.ts'
-import type { OperationRequest } from './execution.ts'
+import type { OperationRequest } from './request.ts'
 
 /** What the record says after an end that was written. */
 export type RecordedEnding = 'completed' | 'failed' | 'resumable' | 'released' | 'unknown'

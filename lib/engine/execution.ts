@@ -10,41 +10,16 @@ import { lazily } from '../outcome/lazily.ts'
 import { type EncodedOutcome, encodeFailure, encodeOutcome } from '../outcome/outcome.ts'
 import { decodeStored } from '../outcome/stored.ts'
 import type { Intent } from '../record/decide.ts'
-import { type Contract, type Disposition, meaningOfError, permittedDisposition } from '../record/disposition.ts'
+import { type Disposition, meaningOfError, permittedDisposition } from '../record/disposition.ts'
 import { expiryAfter, TOMBSTONE_SECONDS } from '../record/expiry.ts'
 import { createSteps } from '../steps/steps.ts'
 import { createCommitting } from './commit.ts'
 import { createExit, type Ending, type RecordedEnding } from './ending.ts'
 import { operationView } from './operation-view.ts'
 import { checkContinued, type Redrive, storeRedrive } from './redrive.ts'
+import type { OperationRequest } from './request.ts'
 
 const suspending = /* @__PURE__ */ lazily(() => import('./suspend.ts'))
-
-/** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
-export interface OperationRequest {
-  readonly id: string
-  readonly key: string
-  readonly fingerprint: string
-  readonly contract: Contract
-  /** The end of the invocation, ms. Absent: not known. */
-  readonly deadlineMs?: number
-  /** The caller's small notes, written with the first claim. */
-  readonly metadata?: Readonly<Record<string, string>>
-  /** It was delivered before, so that there probably is a record. */
-  readonly isRedelivered?: boolean
-  /** How the request can be delivered again. */
-  readonly redrive?: Redrive
-  /** A reconciler asks: it continues what is there, and never begins anything. */
-  readonly isReconciled?: boolean
-  /** Why the operation must not be suspended. Absent: it may be. */
-  readonly mayNotSuspend?: string
-  /** How long an admission key is taken, in ms. Only admissions have one. */
-  readonly admissionMs?: number
-  /** The continuation that this delivery is. */
-  readonly continuationId?: string
-  /** The trace context of this delivery, written with the claim. */
-  readonly trace?: string
-}
 
 /** The right to run, won by a claim, and the duty to end it with exactly one of the methods that answer an {@link Ending}. */
 export interface Execution {

@@ -2,8 +2,8 @@ import type { Settings } from '../operation/options.ts'
 import type { Report } from '../operation/report.ts'
 import { isLeaseRunning } from '../record/record.ts'
 import { type Claim, claim } from './claim.ts'
-import type { OperationRequest } from './execution.ts'
 import { inProgress } from './refusal.ts'
+import type { OperationRequest } from './request.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000

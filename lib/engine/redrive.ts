@@ -6,7 +6,7 @@ import { decodeStored, inlineValue, type Lifetime, storeValue } from '../outcome
 import type { Continuation, OperationRecord, RedriveTarget, StoredRedrive } from '../record/record.ts'
 import type { WriteAnswer } from '../record/store.ts'
 import type { ValueName } from '../record/value-codec.ts'
-import type { OperationRequest } from './execution.ts'
+import type { OperationRequest } from './request.ts'
 
 const continuing = /* @__PURE__ */ lazily(() => import('./continuation.ts'))
 

@@ -5,8 +5,8 @@ import type { Report } from '../operation/report.ts'
 import { decodeOutcome, type Outcome } from '../outcome/outcome.ts'
 import type { Decision } from '../record/decide.ts'
 import type { OperationRecord } from '../record/record.ts'
-import type { OperationRequest } from './execution.ts'
 import { isLive, isReconciled } from './redrive.ts'
+import type { OperationRequest } from './request.ts'
 
 /** Why an operation was not run. */
 export type Refusal =

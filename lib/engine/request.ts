@@ -4,8 +4,33 @@ import type { Settings } from '../operation/options.ts'
 import type { Contract } from '../record/disposition.ts'
 import { fingerprintOf, fingerprintValue, NO_FINGERPRINT } from '../record/fingerprint.ts'
 import { normalizeKey, normalizeScope, operationId, type Scope, writtenKey } from '../record/identity.ts'
-import type { OperationRequest } from './execution.ts'
-import { sendable } from './redrive.ts'
+import { type Redrive, sendable } from './redrive.ts'
+
+/** What a claim is for. Computed once at the claim and kept: handlers may mutate the event. */
+export interface OperationRequest {
+  readonly id: string
+  readonly key: string
+  readonly fingerprint: string
+  readonly contract: Contract
+  /** The end of the invocation, ms. Absent: not known. */
+  readonly deadlineMs?: number
+  /** The caller's small notes, written with the first claim. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** It was delivered before, so that there probably is a record. */
+  readonly isRedelivered?: boolean
+  /** How the request can be delivered again. */
+  readonly redrive?: Redrive
+  /** A reconciler asks: it continues what is there, and never begins anything. */
+  readonly isReconciled?: boolean
+  /** Why the operation must not be suspended. Absent: it may be. */
+  readonly mayNotSuspend?: string
+  /** How long an admission key is taken, in ms. Only admissions have one. */
+  readonly admissionMs?: number
+  /** The continuation that this delivery is. */
+  readonly continuationId?: string
+  /** The trace context of this delivery, written with the claim. */
+  readonly trace?: string
+}
 
 /** What tells an operation from others of its namespace, as it came: nothing of it is checked yet. */
 export interface NameParts {

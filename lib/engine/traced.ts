@@ -4,7 +4,8 @@ import { quietly, type Report } from '../operation/report.ts'
 import type { Trace, TracedPart, TraceEnd } from '../operation/tracing.ts'
 import type { Claim } from './claim.ts'
 import type { Ending } from './ending.ts'
-import type { Execution, OperationRequest } from './execution.ts'
+import type { Execution } from './execution.ts'
+import type { OperationRequest } from './request.ts'
 
 /** The trace of a delivery. `undefined`: nobody follows it, or whoever should could not begin. */
 export function beginTrace({ tracing, namespace }: Settings, operationId: string): Trace | undefined {

@@ -3,8 +3,9 @@ import { watchLease } from '../lease/lease-watch.ts'
 import type { Settings } from '../operation/options.ts'
 import { lazily } from '../outcome/lazily.ts'
 import { hashOfParts } from '../record/identity.ts'
-import type { Execution, OperationRequest } from './execution.ts'
+import type { Execution } from './execution.ts'
 import { operationView } from './operation-view.ts'
+import type { OperationRequest } from './request.ts'
 
 const stepping = /* @__PURE__ */ lazily(() =>
   Promise.all([import('../operation/step-options.ts'), import('../steps/step-attempt.ts')]),

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { countsAsAbsent, type OperationRecord, type Status, type StepRecord } from '../record/record.ts'
-import type { Store } from '../record/store.ts'
+import type { Condition, Store } from '../record/store.ts'
 import {
   absentAt,
   aRecord,
@@ -36,6 +36,19 @@ function recordsOfEveryKind(): OperationRecord[] {
   return kinds
 }
 
+/** Claims over a record of every kind, one after the other. */
+async function putsOverTheAbsent(store: Store, condition: Condition): Promise<void> {
+  for (const record of recordsOfEveryKind()) {
+    await stored(store, record)
+    const next = { ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id: record.id }
+    const answer = await store.put(next, condition)
+    const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
+    const expected = absent ? { applied: true } : { applied: false, existing: record }
+    deepStrictEqual(answer, expected, `a claim over ${JSON.stringify(record)}`)
+    deepStrictEqual(await store.get(record.id), absent ? next : record)
+  }
+}
+
 /** Reading, claiming and replacing. */
 export const claimCases: readonly ContractCase[] = [
   {
@@ -66,16 +79,7 @@ export const claimCases: readonly ContractCase[] = [
   },
   {
     name: 'puts over exactly the records that count as absent, whatever their status, expiry, lease and steps',
-    async check(store: Store) {
-      for (const record of recordsOfEveryKind()) {
-        await stored(store, record)
-        const next = { ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id: record.id }
-        const answer = await store.put(next, absentAt(NOW_MS))
-        const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
-        strictEqual(answer.applied, absent, `a claim over ${JSON.stringify(record)}`)
-        deepStrictEqual(await store.get(record.id), absent ? next : record)
-      }
-    },
+    check: (store: Store) => putsOverTheAbsent(store, absentAt(NOW_MS)),
   },
   {
     name: 'refuses to put over a released record that was created later than the writer knows, so that fences stay ordered',
@@ -97,16 +101,7 @@ export const claimCases: readonly ContractCase[] = [
   },
   {
     name: 'puts over exactly the records that count as absent, also where one is likely to be there',
-    async check(store: Store) {
-      for (const record of recordsOfEveryKind()) {
-        await stored(store, record)
-        const next = { ...aRecord({ token: 'token-b', createdAtMs: NOW_MS }), id: record.id }
-        const answer = await store.put(next, likelyTakenAt(NOW_MS))
-        const absent = countsAsAbsent(record, { nowMs: NOW_MS, clockSkewMs: SKEW_MS })
-        deepStrictEqual(answer, absent ? { applied: true } : { applied: false, existing: record })
-        deepStrictEqual(await store.get(record.id), absent ? next : record)
-      }
-    },
+    check: (store: Store) => putsOverTheAbsent(store, likelyTakenAt(NOW_MS)),
   },
   {
     name: 'answers a claim that is likely to be refused with the record it has written itself',

@@ -1,5 +1,5 @@
 import type { MSKEvent, MSKRecord, SelfManagedKafkaEvent } from 'aws-lambda'
-import type { OperationRequest } from '../../engine/execution.ts'
+import type { OperationRequest } from '../../engine/request.ts'
 import type { KeyInput, Scope } from '../../record/identity.ts'
 import type { Content, Opened } from '../../sources/content.ts'
 
